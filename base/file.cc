@@ -1,0 +1,75 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace loadline {
+namespace {
+
+Error file_error(const std::string& what, const std::string& path, int number) {
+  const Code code = number == ENOENT                        ? Code::kNotFound
+                    : number == EACCES || number == EPERM ? Code::kForbidden
+                                                            : Code::kInternal;
+  return Error(code, fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(number)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return file_error("read", path, errno);
+  std::string bytes;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return file_error("read", path, errno);
+    if (n == 0) return bytes;
+    bytes.append(buffer.data(), static_cast<std::size_t>(n));
+    if (bytes.size() > most_bytes) {
+      return Error(Code::kTooLarge, fmt::format("cannot read {}: it is larger than {} bytes", path, most_bytes));
+    }
+  }
+}
+
+Status write_file(const std::string& path, const std::string& bytes, bool secret) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  {
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, secret ? 0600 : 0644));
+    if (file.get() < 0) return file_error("write", temporary, errno);
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return file_error("write", temporary, errno);
+      done += static_cast<std::size_t>(n);
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return file_error("replace", path, errno);
+  return {};
+}
+
+}  // namespace loadline
