@@ -1,0 +1,40 @@
+#include "base/nearest_name.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace loadline {
+namespace {
+
+// Levenshtein's distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t corner = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t up = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      corner = up;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view typed, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = std::min<std::size_t>(3, typed.size() / 2) + 1;
+  for (const std::string& name : known) {
+    const std::size_t distance = edit_distance(typed.substr(0, 256), name);
+    if (distance < least) {
+      least = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+}  // namespace loadline
