@@ -1,5 +1,5 @@
-// One sample of one engine, normalised: what its metrics page says, under the field's names and in base units.
-// The estimators' only input besides their own state. Immutable value.
+// One sample of one engine, normalised: what its metrics page says, under the field's names and in
+// base units. The estimators' only input besides their own state. Immutable value.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace loadline::estimator {
 struct EngineSignals {
   double t_s = 0;  // when the sample was taken, seconds on a steady time line
 
-  std::optional<double> completed_total;             // requests finished with a result
-  std::optional<double> running;                     // requests, in the batch
-  std::optional<double> waiting;                     // requests, queued in the engine, not in running
-  std::optional<double> prompt_tokens_total;         // tokens, prefix hits included
+  std::optional<double> completed_total;      // requests finished with a result
+  std::optional<double> running;              // requests, in the batch
+  std::optional<double> waiting;              // requests, queued in the engine, not in running
+  std::optional<double> prompt_tokens_total;  // tokens, prefix hits included
   std::optional<double> prompt_tokens_cached_total;  // tokens that the prefix cache spared
   std::optional<double> generation_tokens_total;     // tokens
   std::optional<double> iterations_total;            // engine steps
@@ -22,7 +22,7 @@ struct EngineSignals {
   std::optional<double> itl_seconds_sum;             // inter-token latency: sum, s
   std::optional<double> itl_seconds_count;           //   and count
   std::optional<double> preemptions_total;
-  std::optional<double> kv_usage;                    // 0..1
+  std::optional<double> kv_usage;  // 0..1
 };
 
 }  // namespace loadline::estimator

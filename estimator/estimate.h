@@ -23,7 +23,7 @@ enum class Reason {
   kIdle,           // nothing ran and nothing finished
   kWarmUp,         // not enough busy samples yet
   kNoCompletion,   // busy, but nothing finished inside the window
-  kNotFinite,      // a sample was NaN or infinite
+  kNotFinite,      // a sample was NaN, infinite or negative
 };
 
 struct Estimate {
