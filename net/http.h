@@ -1,4 +1,5 @@
-// HTTP/1.1 messages as plain values, shared by our client and our server. No Beast type leaves net/.
+// HTTP/1.1 messages as plain values, shared by our client and our server. No Beast type leaves
+// net/.
 #pragma once
 
 #include <memory>

@@ -1,19 +1,21 @@
-// An HTTP/1.1 client: one kept connection to one endpoint, plain or TLS. One request at a time, on one loop.
-// No redirects are followed, no proxies used; every wait has a deadline; every body a limit.
+// An HTTP/1.1 client: one kept connection to one endpoint, plain or TLS. One request at a time, on
+// one loop. No redirects are followed, no proxies used; every wait has a deadline; every body a
+// limit.
 #pragma once
+
+#include "base/result.h"
+#include "net/http.h"
+#include "net/tls.h"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
-#include "net/http.h"
-#include "net/tls.h"
 
 namespace loadline::net {
 
@@ -24,7 +26,8 @@ struct Endpoint {
   std::string server_name;  // SNI and the name verified; empty: host
 };
 
-// With a constructor, so that g++ 12 handles temporaries of it in co_await expressions (CONTRIBUTING.md).
+// With a constructor, so that g++ 12 handles temporaries of it in co_await expressions
+// (CONTRIBUTING.md).
 struct HttpRequest {
   HttpRequest(std::string m, std::string t) : method(std::move(m)), target(std::move(t)) {}
   std::string method;  // "GET", …
@@ -55,7 +58,8 @@ struct HttpResponse {
 
 // Receives the response as it arrives. Both on the loop of the request.
 struct BodySink {
-  // Once, before any body byte. false: the body is not wanted; the connection is closed and the request ends well.
+  // Once, before any body byte. false: the body is not wanted; the connection is closed and the
+  // request ends well.
   std::function<bool(const HttpResponseHead&)> on_head;
   // Each part, valid during the call only. false: as above.
   std::function<bool(std::string_view)> on_data;
@@ -68,11 +72,13 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Sends and reads the whole answer. A kept connection that the peer had closed meanwhile is replaced once, unseen, for
-  // GET only. Errors: kUnavailable (refused, reset, cut short), kTimeout, kTooLarge, kInternal (malformed answer).
+  // Sends and reads the whole answer. A kept connection that the peer had closed meanwhile is
+  // replaced once, unseen, for GET only. Errors: kUnavailable (refused, reset, cut short),
+  // kTimeout, kTooLarge, kInternal (malformed answer).
   boost::asio::awaitable<Result<HttpResponse>> request(HttpRequest request);
 
-  // The same, handing the body on as it arrives. The sink must outlive the call. Ends with the response's status.
+  // The same, handing the body on as it arrives. The sink must outlive the call. Ends with the
+  // response's status.
   boost::asio::awaitable<Result<int>> stream(HttpRequest request, const BodySink& sink);
 
   // Drops the connection; the next request dials anew.
