@@ -43,7 +43,7 @@ struct Stream::Deadline : std::enable_shared_from_this<Stream::Deadline> {
       if (system_clock().steady_now() < self->at) return self->arm();
       self->passed = true;
       error_code ignored;
-      self->socket->close(ignored);
+      self->socket->cancel(ignored);
     });
   }
 
@@ -70,12 +70,14 @@ Stream::~Stream() {
 
 void Stream::set_deadline(SteadyTime deadline) {
   deadline_->at = deadline;
+  deadline_->passed = false;
   if (deadline == SteadyTime::max()) return;
   if (!deadline_->armed || deadline < deadline_->timer.expiry()) deadline_->arm();
 }
 
 void Stream::clear_deadline() {
   deadline_->at = SteadyTime::max();
+  deadline_->passed = false;
   deadline_->armed = false;
   deadline_->timer.cancel();
 }
@@ -89,10 +91,10 @@ Io Stream::failure(const error_code& error) {
 }
 
 asio::awaitable<Io> Stream::connect(asio::ip::tcp::endpoint peer) {
-  error_code error;
-  if (socket_.is_open()) socket_.close(error);
+  if (deadline_->passed) co_return Io::kTimeout;
   const auto [failed] = co_await socket_.async_connect(peer, kTuple);
   if (failed) co_return failure(failed);
+  error_code error;
   socket_.set_option(asio::ip::tcp::no_delay(true), error);
   socket_.set_option(asio::socket_base::keep_alive(true), error);
   co_return Io::kOk;
@@ -145,8 +147,7 @@ asio::awaitable<Io> Stream::server_handshake(TlsContext context) {
 
 asio::awaitable<Io> Stream::handshake() {
   for (;;) {
-    // A closed socket's number may be another connection's by now: OpenSSL must not touch it.
-    if (!socket_.is_open()) co_return failure(asio::error::operation_aborted);
+    if (!usable()) co_return failure(asio::error::operation_aborted);
     ERR_clear_error();
     errno = 0;
     const int result = SSL_do_handshake(ssl_.get());
@@ -179,7 +180,7 @@ asio::awaitable<Io> Stream::tls_wait(int result) {
     why_ = "the connection ended without TLS's goodbye";
     co_return Io::kCut;
   }
-  if (deadline_->passed || !socket_.is_open()) co_return failure(asio::error::operation_aborted);
+  if (!usable()) co_return failure(asio::error::operation_aborted);
   why_ = take_openssl_error(number == 0
                                 ? "TLS failed"
                                 : error_code(number, asio::error::get_system_category()).message());
@@ -188,7 +189,7 @@ asio::awaitable<Io> Stream::tls_wait(int result) {
 
 asio::awaitable<ReadResult> Stream::read_some(char* buffer, std::size_t size) {
   ReadResult result;
-  if (!ssl_) {
+  if (!ssl_ && usable()) {
     const auto [error, n] = co_await socket_.async_read_some(asio::buffer(buffer, size), kTuple);
     if (error) result.io = failure(error);
     result.size = n;
@@ -201,7 +202,7 @@ asio::awaitable<ReadResult> Stream::read_some(char* buffer, std::size_t size) {
     co_await asio::post(socket_.get_executor(), asio::use_awaitable);
   }
   for (;;) {
-    if (!socket_.is_open()) {
+    if (!usable()) {
       result.io = failure(asio::error::operation_aborted);
       co_return result;
     }
@@ -216,12 +217,14 @@ asio::awaitable<ReadResult> Stream::read_some(char* buffer, std::size_t size) {
 }
 
 asio::awaitable<Io> Stream::wait_readable() {
+  if (!usable()) co_return failure(asio::error::operation_aborted);
   if (ssl_ && SSL_has_pending(ssl_.get()) == 1) co_return Io::kOk;
   const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read, kTuple);
   co_return error ? failure(error) : Io::kOk;
 }
 
 asio::awaitable<Io> Stream::write(std::string_view first, std::string_view second) {
+  if (!usable()) co_return failure(asio::error::operation_aborted);
   if (!ssl_) {
     const std::array<asio::const_buffer, 2> parts{asio::buffer(first), asio::buffer(second)};
     const auto [error, n] = co_await asio::async_write(socket_, parts, kTuple);
@@ -244,7 +247,7 @@ asio::awaitable<Io> Stream::write(std::string_view first, std::string_view secon
 
 asio::awaitable<Io> Stream::tls_write(std::string_view bytes) {
   while (!bytes.empty()) {
-    if (!socket_.is_open()) co_return failure(asio::error::operation_aborted);
+    if (!usable()) co_return failure(asio::error::operation_aborted);
     ERR_clear_error();
     errno = 0;
     std::size_t written = 0;
@@ -286,6 +289,10 @@ void Stream::close() {
 }
 
 bool Stream::is_open() const { return socket_.is_open(); }
+
+// Before each operation. A closed socket's number may be another connection's by now: OpenSSL must
+// not touch it.
+bool Stream::usable() const { return socket_.is_open() && !deadline_->passed; }
 
 bool Stream::quiet() {
   if (!socket_.is_open()) return false;

@@ -24,7 +24,7 @@ enum class Io {
   kEnd,        // the peer has closed, and said so (TLS: close_notify came)
   kCut,        // TLS: the connection ended without close_notify, so something may be missing
   kFailed,     // refused, reset, a TLS error; why() tells
-  kTimeout,    // the deadline has passed; the socket is closed
+  kTimeout,    // the deadline has passed
   kCancelled,  // cancel(), close() or the coroutine's cancellation
 };
 
@@ -41,8 +41,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // When it passes, the socket is closed and what waits ends with kTimeout. SteadyTime::max():
-  // none. Cheap to move later.
+  // When it passes, what waits ends with kTimeout, and so does all that is begun before a new
+  // deadline is set; the connection stays, for a last word. SteadyTime::max(): none. Cheap to move
+  // later.
   void set_deadline(SteadyTime deadline);
   // As max(), and no timer stays behind that would keep the loop running.
   void clear_deadline();
@@ -85,6 +86,7 @@ class Stream {
   boost::asio::awaitable<Io> handshake();
   boost::asio::awaitable<Io> tls_wait(int result);
   boost::asio::awaitable<Io> tls_write(std::string_view bytes);
+  bool usable() const;
   Io failure(const boost::system::error_code& error);
 
   boost::asio::ip::tcp::socket socket_;
