@@ -1,6 +1,8 @@
-// What one scrape brought: the wanted samples of a whole page, or a failure with its reason; never half a page.
-// Immutable once handed on.
+// What one scrape brought: the wanted samples of a whole page, or a failure with its reason; never
+// half a page. Immutable once handed on.
 #pragma once
+
+#include "base/clock.h"
 
 #include <cstdint>
 #include <memory>
@@ -9,20 +11,19 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
-
 namespace loadline::scrape {
 
 enum class ScrapeFailure {
   kNone,
-  kConnect,      // refused, unreachable, reset before an answer
-  kTimeout,      // the deadline passed
-  kHttpStatus,   // not 200
-  kTooLarge,     // body or head over the limit
-  kCutShort,     // the connection ended before the body did
-  kNotMetrics,   // the body is no exposition (HTML, JSON, binary)
+  kConnect,     // refused, unreachable, reset before an answer
+  kTimeout,     // the deadline passed
+  kHttpStatus,  // not 200
+  kTooLarge,    // body, head or number of wanted samples over the limit
+  kCutShort,    // the connection or the page ended before the body did
+  kNotMetrics,  // the body is no exposition (HTML, JSON, binary)
 };
-std::string_view to_string(ScrapeFailure failure);  // "connect", "timeout", …: label values of our own metrics
+// "connect", "timeout", …: label values of our own metrics.
+std::string_view to_string(ScrapeFailure failure);
 
 struct Label {
   std::string_view name, value;  // value unescaped
@@ -30,10 +31,10 @@ struct Label {
 
 // Views are into the ScrapeResult that holds the sample.
 struct Sample {
-  std::uint16_t name_index = 0;                // into Target::wanted
-  std::uint32_t first_label = 0, labels = 0;   // a range of ScrapeResult::labels
-  double value = 0;                            // may be NaN or infinite: the reader decides
-  std::optional<std::int64_t> timestamp_ms;    // where the page gives one
+  std::uint16_t name_index = 0;               // into Target::wanted
+  std::uint32_t first_label = 0, labels = 0;  // a range of ScrapeResult::labels
+  double value = 0;                           // may be NaN or infinite: the reader decides
+  std::optional<std::int64_t> timestamp_ms;   // where the page gives one
 };
 
 struct ScrapeResult {
@@ -48,7 +49,8 @@ struct ScrapeResult {
   ScrapeFailure failure = ScrapeFailure::kNone;
   std::string message;  // for people, where failure is set
 
-  // Empty where failure is set.
+  // Empty where failure is set, but for page_bytes. A sample's labels are sorted by name; an empty
+  // value is the same as no label.
   std::vector<Sample> samples;  // each series once, the first one of the page
   std::vector<Label> labels;
   std::uint64_t samples_on_page = 0;  // wanted or not
@@ -56,7 +58,9 @@ struct ScrapeResult {
   std::uint32_t refused_lines = 0;    // malformed
   std::uint64_t page_bytes = 0;
 
-  std::vector<Label>::const_iterator labels_begin(const Sample& s) const { return labels.begin() + s.first_label; }
+  std::vector<Label>::const_iterator labels_begin(const Sample& s) const {
+    return labels.begin() + s.first_label;
+  }
   std::vector<Label>::const_iterator labels_end(const Sample& s) const {
     return labels.begin() + s.first_label + s.labels;
   }

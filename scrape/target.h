@@ -1,4 +1,5 @@
-// What is scraped: an address, a path, and which sample names are wanted from the page. Immutable value.
+// What is scraped: an address, a path, and which sample names are wanted from the page. Immutable
+// value.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,8 @@ struct Target {
   std::string host;  // IP literal
   std::uint16_t port = 0;
   std::string path = "/metrics";
-  std::shared_ptr<const WantedNames> wanted;  // the only knowledge that travels against the data's way
+  std::shared_ptr<const WantedNames>
+      wanted;  // the only knowledge that travels against the data's way
   std::chrono::milliseconds interval{5'000};
   std::chrono::milliseconds timeout{4'000};  // for the whole scrape; at most the interval
   std::size_t body_bytes = 16u << 20;

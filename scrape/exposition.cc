@@ -1,0 +1,249 @@
+#include "scrape/exposition.h"
+
+#include "scrape/sample_store.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace loadline::scrape {
+namespace {
+
+constexpr std::size_t kSniffedBytes = 512;
+constexpr std::string_view kJsonMessage =
+    "the page is JSON; trtllm-serve has its metrics on /prometheus/metrics";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// The last bytes of a page, as many as the longest way to write the end of an OpenMetrics one.
+class PageTail {
+ public:
+  void feed(std::string_view bytes) {
+    if (bytes.size() >= kMost) tail_.clear();
+    tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kMost));
+    if (tail_.size() > kMost) tail_.erase(0, tail_.size() - kMost);
+  }
+  bool ends_openmetrics() const {
+    std::string_view tail = tail_;
+    if (tail.ends_with('\n')) tail.remove_suffix(1);
+    if (tail.ends_with('\r')) tail.remove_suffix(1);
+    if (!tail.ends_with("# EOF")) return false;
+    tail.remove_suffix(5);
+    return tail.empty() || tail.back() == '\n';
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;  // "\n# EOF\r\n"
+  std::string tail_;
+};
+
+// The verdict on the last name that was looked up: lines of one family stand together.
+struct LastName {
+  std::array<char, 128> text;
+  std::size_t bytes = 0;
+  std::optional<std::uint16_t> index;
+
+  bool begins(std::string_view line) const {
+    return bytes != 0 && line.size() > bytes && std::memcmp(line.data(), text.data(), bytes) == 0 &&
+           !is_name_char(line[bytes]);
+  }
+  void set(std::string_view name, std::optional<std::uint16_t> found) {
+    bytes = name.size() <= text.size() ? name.size() : 0;
+    std::memcpy(text.data(), name.data(), bytes);
+    index = found;
+  }
+};
+
+}  // namespace
+
+struct ExpositionScanner::State {
+  State(const WantedNames& w, ScrapeResult& r, PageFormat f)
+      : wanted(w), into(r), format(f), store(r), parser(f) {}
+
+  void feed(std::string_view bytes);
+  void finish();
+  void sniff(std::string_view bytes);
+  std::string_view complete_carried(std::string_view bytes);
+  void carry_on(std::string_view bytes);
+  void end_carried_line();
+  void take_line(const char* begin, const char* end);
+  void take_sample(std::string_view line);
+  void store_sample(std::uint16_t index);
+  void fail(ScrapeFailure failure, std::string_view message);
+
+  const WantedNames& wanted;
+  ScrapeResult& into;
+  const PageFormat format;
+  SampleStore store;
+  LineParser parser;
+  ParsedLine parsed;
+  LastName last;
+  PageTail tail;
+  std::string carried;   // the line that is not complete yet
+  bool carrying = true;  // the first line always is, for its byte order mark
+  bool first_line = true;
+  bool too_long = false;  // the carried line is, and its bytes are dropped
+  bool any_good = false;  // a line has proved to be a sample
+  bool failed = false;
+  char first_byte = 0;  // of the page, blanks aside
+  std::size_t sniffed = 0;
+};
+
+ExpositionScanner::ExpositionScanner(const WantedNames& wanted, ScrapeResult& into,
+                                     PageFormat format)
+    : state_(std::make_unique<State>(wanted, into, format)) {}
+
+ExpositionScanner::~ExpositionScanner() = default;
+
+void ExpositionScanner::feed(std::string_view bytes) { state_->feed(bytes); }
+void ExpositionScanner::finish() { state_->finish(); }
+
+void ExpositionScanner::State::feed(std::string_view bytes) {
+  into.page_bytes += bytes.size();
+  if (sniffed < kSniffedBytes) sniff(bytes);
+  if (failed || bytes.empty()) return;
+  if (format == PageFormat::kOpenMetrics) tail.feed(bytes);
+  if (carrying) bytes = complete_carried(bytes);
+
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
+  while (at != end && !failed) {
+    const auto* newline =
+        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (newline == nullptr) {
+      carry_on({at, static_cast<std::size_t>(end - at)});
+      return;
+    }
+    take_line(at, newline);
+    at = newline + 1;
+  }
+}
+
+void ExpositionScanner::State::finish() {
+  if (failed) return;
+  if (carrying) end_carried_line();
+  if (failed) return;
+  if (!any_good && into.refused_lines > 0) {
+    fail(ScrapeFailure::kNotMetrics, first_byte == '{' || first_byte == '"'
+                                         ? kJsonMessage
+                                         : "no line of the page is a metrics sample");
+  } else if (format == PageFormat::kOpenMetrics && !tail.ends_openmetrics()) {
+    fail(ScrapeFailure::kCutShort, "the OpenMetrics page does not end with \"# EOF\"");
+  }
+}
+
+// What a page is that is no exposition shows in its first bytes.
+void ExpositionScanner::State::sniff(std::string_view bytes) {
+  bytes = bytes.substr(0, kSniffedBytes - sniffed);
+  sniffed += bytes.size();
+  if (first_byte == 0) {
+    const auto significant = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+    if (significant != bytes.npos) first_byte = bytes[significant];
+  }
+  if (first_byte == '<') {
+    fail(ScrapeFailure::kNotMetrics,
+         "the page is HTML, not metrics: is this a login page or another server?");
+  } else if (first_byte == '[') {
+    fail(ScrapeFailure::kNotMetrics, kJsonMessage);
+  } else if (bytes.find('\0') != bytes.npos) {
+    fail(ScrapeFailure::kNotMetrics, "the page is binary, not metrics text");
+  }
+}
+
+std::string_view ExpositionScanner::State::complete_carried(std::string_view bytes) {
+  const auto newline = bytes.find('\n');
+  carry_on(bytes.substr(0, newline));
+  if (newline == bytes.npos) return {};
+  end_carried_line();
+  return bytes.substr(newline + 1);
+}
+
+void ExpositionScanner::State::carry_on(std::string_view bytes) {
+  carrying = true;
+  if (carried.size() + bytes.size() > kMostLineBytes) too_long = true;
+  if (!too_long) carried += bytes;
+}
+
+void ExpositionScanner::State::end_carried_line() {
+  carrying = false;
+  if (too_long) {
+    ++into.refused_lines;
+  } else {
+    std::string_view line = carried;
+    if (first_line && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+    take_line(line.data(), line.data() + line.size());
+  }
+  carried.clear();
+  first_line = too_long = false;
+}
+
+void ExpositionScanner::State::take_line(const char* begin, const char* end) {
+  const std::string_view line(begin, static_cast<std::size_t>(end - begin));
+  if (line.empty()) return;
+  if (line.size() > kMostLineBytes) {
+    ++into.refused_lines;
+  } else if (line.front() == '#') {
+    return;
+  } else if (any_good && is_name_start(line.front()) && !wanted.may_begin(line)) {
+    ++into.samples_on_page;
+  } else {
+    take_sample(line);
+  }
+}
+
+void ExpositionScanner::State::take_sample(std::string_view line) {
+  if (line.back() == '\r') line.remove_suffix(1);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (line.empty() || line.front() == '#') return;
+
+  std::optional<std::uint16_t> index;
+  std::size_t name_bytes = 0;
+  if (last.begins(line)) {
+    name_bytes = last.bytes;
+    index = last.index;
+  } else {
+    name_bytes = name_length(line);
+    if (name_bytes != 0) {
+      index = wanted.find(line.substr(0, name_bytes));
+      last.set(line.substr(0, name_bytes), index);
+    }
+  }
+  if (any_good && name_bytes != 0 && !index) {
+    ++into.samples_on_page;
+    return;
+  }
+  if (!parser.parse(line, name_bytes, parsed)) {
+    ++into.refused_lines;
+    return;
+  }
+  any_good = true;
+  ++into.samples_on_page;
+  if (name_bytes == 0) index = wanted.find(parsed.name);
+  if (index) store_sample(*index);
+}
+
+void ExpositionScanner::State::store_sample(std::uint16_t index) {
+  switch (store.add(index, parsed)) {
+    case SampleStore::Added::kNew:
+      break;
+    case SampleStore::Added::kDuplicate:
+      ++into.duplicates;
+      break;
+    case SampleStore::Added::kFull:
+      fail(ScrapeFailure::kTooLarge,
+           "more wanted samples, labels or label text than one page may have");
+      break;
+  }
+}
+
+void ExpositionScanner::State::fail(ScrapeFailure failure, std::string_view message) {
+  failed = true;
+  into.failure = failure;
+  into.message = message;
+  store.clear();
+  into.samples_on_page = 0;
+  into.duplicates = into.refused_lines = 0;
+}
+
+}  // namespace loadline::scrape
