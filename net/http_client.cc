@@ -1,18 +1,19 @@
 #include "net/http_client.h"
 
 #include "base/clock.h"
+#include "net/request_head.h"
+#include "net/resolve.h"
 #include "net/stream.h"
 
-#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,92 +85,6 @@ class ResponseParser final : public http::basic_parser<false> {
   bool unwanted_ = false;
 };
 
-std::string authority(const Endpoint& endpoint) {
-  const bool v6 = endpoint.host.find(':') != std::string::npos;
-  std::string text = v6 ? fmt::format("[{}]", endpoint.host) : endpoint.host;
-  const std::uint16_t usual = endpoint.tls ? 443 : 80;
-  if (endpoint.port != usual) text += fmt::format(":{}", endpoint.port);
-  return text;
-}
-
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-  });
-}
-
-Result<std::string> request_head(const HttpRequest& request, const Endpoint& endpoint) {
-  // A target may come from a redirect: nothing in it may end the line.
-  if (request.target.empty() || has_control(request.target) ||
-      request.target.find_first_of(" \t") != std::string::npos) {
-    return Error(Code::kBadRequest,
-                 "the request target is empty or has a blank or a control "
-                 "character; percent-encode it");
-  }
-  std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.target,
-                                 authority(endpoint));
-  for (const auto& [name, value] : request.headers) {
-    if (header_name_equals(name, "host") || header_name_equals(name, "connection") ||
-        header_name_equals(name, "content-length")) {
-      continue;
-    }
-    if (has_control(name) || has_control(value)) {
-      return Error(Code::kBadRequest, fmt::format("header {:?} has a control character", name));
-    }
-    head += fmt::format("{}: {}\r\n", name, value);
-  }
-  if (!request.body.empty() || request.method == "POST" || request.method == "PUT" ||
-      request.method == "PATCH") {
-    head += fmt::format("Content-Length: {}\r\n", request.body.size());
-  }
-  head += "\r\n";
-  return head;
-}
-
-// A name being looked up. Shared with the handler, so that a lookup that hangs does not hold the
-// request that gave up.
-struct Lookup {
-  explicit Lookup(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
-  tcp::resolver resolver;
-  asio::steady_timer done;
-  bool finished = false;
-  error_code error;
-  std::vector<tcp::endpoint> found;
-};
-
-asio::awaitable<Result<std::vector<tcp::endpoint>>> look_up(asio::any_io_executor executor,
-                                                            std::string host, std::uint16_t port,
-                                                            SteadyTime deadline) {
-  error_code not_ip;
-  const auto address = asio::ip::make_address(host, not_ip);
-  std::vector<tcp::endpoint> endpoints;
-  if (!not_ip) {
-    endpoints.emplace_back(address, port);
-    co_return endpoints;
-  }
-  const auto lookup = std::make_shared<Lookup>(executor);
-  lookup->done.expires_at(deadline);
-  lookup->resolver.async_resolve(
-      host, std::to_string(port), tcp::resolver::numeric_service,
-      [lookup](const error_code& error, const tcp::resolver::results_type& results) {
-        lookup->finished = true;
-        lookup->error = error;
-        for (const auto& entry : results) lookup->found.push_back(entry.endpoint());
-        lookup->done.cancel();
-      });
-  const auto [ended] = co_await lookup->done.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (!lookup->finished) {
-    lookup->resolver.cancel();
-    if (ended) co_return Error(Code::kUnavailable, "cancelled");
-    co_return Error(Code::kTimeout, fmt::format("the name {} was not resolved in time", host));
-  }
-  if (lookup->error || lookup->found.empty()) {
-    co_return Error(Code::kUnavailable, fmt::format("the name {} cannot be resolved: {}", host,
-                                                    lookup->error.message()));
-  }
-  co_return std::move(lookup->found);
-}
-
 }  // namespace
 
 class HttpClient::Impl {
@@ -194,6 +109,7 @@ class HttpClient::Impl {
     std::size_t capacity = 0, filled = 0;
     bool head_only = false;
     bool untouched = true;  // no byte of an answer has come
+    bool broken = false;    // the connection was, and no deadline or cancellation
     std::optional<ResponseParser> parser;
   };
 
@@ -203,6 +119,7 @@ class HttpClient::Impl {
   asio::awaitable<Status> read_body(Exchange& x);
   Status take_head(Exchange& x, std::size_t head_size);
   Status take_body(Exchange& x);
+  Status took(Exchange& x, std::size_t taken, error_code error);
   Error error_of(Io io, const Stream& stream, std::string_view phase, milliseconds limit) const;
 
   static SteadyTime after(milliseconds wait) {
@@ -226,10 +143,10 @@ Error HttpClient::Impl::error_of(Io io, const Stream& stream, std::string_view p
       return Error(Code::kUnavailable, fmt::format("{}: {}: cancelled", peer, phase));
     case Io::kEnd:
       return Error(Code::kUnavailable,
-                   fmt::format("{}: {} cut short: the peer closed the connection", peer, phase));
+                   fmt::format("{}: {}: cut short, the peer closed the connection", peer, phase));
     case Io::kCut:
       return Error(Code::kUnavailable,
-                   fmt::format("{}: {} cut short: {}", peer, phase, stream.why()));
+                   fmt::format("{}: {}: cut short, {}", peer, phase, stream.why()));
     default:
       return Error(Code::kUnavailable, fmt::format("{}: {}: {}", peer, phase, stream.why()));
   }
@@ -238,7 +155,7 @@ Error HttpClient::Impl::error_of(Io io, const Stream& stream, std::string_view p
 asio::awaitable<Status> HttpClient::Impl::dial() {
   close();
   const SteadyTime deadline = after(limits_.connect_timeout);
-  auto found = co_await look_up(executor_, endpoint_.host, endpoint_.port, deadline);
+  auto found = co_await resolve(executor_, endpoint_.host, endpoint_.port, deadline);
   if (!found) co_return std::move(found).error();
   std::shared_ptr<Stream> stream;
   Io io = Io::kFailed;
@@ -289,8 +206,7 @@ asio::awaitable<Result<int>> HttpClient::Impl::stream(HttpRequest request, const
     const bool was_open = stream_ == x.stream;  // nobody has called close()
     x.stream->close();
     if (was_open) stream_.reset();
-    const bool again = kept && was_open && x.untouched && request.method == "GET" &&
-                       status.error().code == Code::kUnavailable;
+    const bool again = kept && was_open && x.untouched && x.broken && request.method == "GET";
     if (!again) co_return status;
     kept = false;
   }
@@ -341,6 +257,7 @@ asio::awaitable<Status> HttpClient::Impl::read_head(Exchange& x) {
     const auto [io, n] =
         co_await x.stream->read_some(x.buffer.get() + x.filled, x.capacity - x.filled);
     if (io != Io::kOk) {
+      x.broken = io != Io::kTimeout && io != Io::kCancelled;
       co_return error_of(io, *x.stream, x.untouched ? "waiting for the answer" : "response head",
                          limits_.head_timeout);
     }
@@ -359,41 +276,30 @@ Status HttpClient::Impl::take_head(Exchange& x, std::size_t head_size) {
     taken += x.parser->put(asio::buffer(x.buffer.get() + taken, head_size - taken), error);
   }
   x.parser->eager(true);
-  std::memmove(x.buffer.get(), x.buffer.get() + taken, x.filled - taken);
-  x.filled -= taken;
-  if (x.parser->unwanted()) return {};
-  if (error == http::error::body_limit) {
-    return Error(Code::kTooLarge, fmt::format("{}:{}: the body is larger than {} bytes",
-                                              endpoint_.host, endpoint_.port, limits_.body_bytes));
-  }
-  if (error) {
-    return Error(Code::kInternal, fmt::format("{}:{}: malformed response head: {}", endpoint_.host,
-                                              endpoint_.port, error.message()));
-  }
-  return {};
+  return took(x, taken, error);
 }
 
-// Feeds what the buffer holds; what the parser leaves (a chunk's size line cut in two) moves to the
-// front.
 Status HttpClient::Impl::take_body(Exchange& x) {
   error_code error;
   std::size_t taken = 0;
   while (taken < x.filled && !x.parser->is_done() && !error) {
     taken += x.parser->put(asio::buffer(x.buffer.get() + taken, x.filled - taken), error);
   }
+  return took(x, taken, error);
+}
+
+// What the parser leaves (a chunk's size line cut in two) moves to the front.
+Status HttpClient::Impl::took(Exchange& x, std::size_t taken, error_code error) {
   std::memmove(x.buffer.get(), x.buffer.get() + taken, x.filled - taken);
   x.filled -= taken;
-  if (x.parser->unwanted()) return {};
+  const bool wants_more = error == http::error::need_more && x.filled < x.capacity;
+  if (!error || wants_more || x.parser->unwanted()) return {};
   if (error == http::error::body_limit) {
-    return Error(Code::kTooLarge, fmt::format("{}:{}: the body is larger than {} bytes",
+    return Error(Code::kTooLarge, fmt::format("{}:{}: the response body is larger than {} bytes",
                                               endpoint_.host, endpoint_.port, limits_.body_bytes));
   }
-  const bool stuck = error == http::error::need_more && x.filled == x.capacity;
-  if ((error && error != http::error::need_more) || stuck) {
-    return Error(Code::kInternal, fmt::format("{}:{}: malformed response body: {}", endpoint_.host,
-                                              endpoint_.port, error.message()));
-  }
-  return {};
+  return Error(Code::kInternal, fmt::format("{}:{}: malformed response: {}", endpoint_.host,
+                                            endpoint_.port, error.message()));
 }
 
 asio::awaitable<Status> HttpClient::Impl::read_body(Exchange& x) {

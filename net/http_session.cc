@@ -210,6 +210,7 @@ asio::awaitable<bool> HttpSession::answer(RequestParser& parser) {
     failure = e.what();
   }
   if (!response) {
+    if (!stream_.is_open()) co_return false;  // cut off by stop(): no fault of the handler's
     log_error("request handler failed", kv("error", failure));
     response = environment_->on_error(500, "internal error");
     response->close = true;

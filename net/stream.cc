@@ -135,6 +135,8 @@ asio::awaitable<Io> Stream::client_handshake(TlsContext context, std::string nam
   if (io == Io::kFailed && SSL_get_verify_result(ssl) != X509_V_OK) {
     why_ = fmt::format("the certificate is not good for {}: {}", name,
                        X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+  } else if (io == Io::kFailed && why_ == "wrong version number") {
+    why_ = "the peer does not speak TLS; is the port plain HTTP?";
   }
   co_return io;
 }
