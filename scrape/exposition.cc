@@ -16,6 +16,17 @@ constexpr std::string_view kJsonMessage =
     "the page is JSON; trtllm-serve has its metrics on /prometheus/metrics";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+// What a line is by its first byte, as the number of samples that it counts for once it is stepped
+// over.
+enum : std::uint8_t { kComment = 0, kSample = 1, kOther = 2 };
+constexpr auto kLineKinds = [] {
+  std::array<std::uint8_t, 256> kinds{};
+  for (std::size_t c = 0; c < kinds.size(); ++c)
+    kinds[c] = is_name_start(static_cast<char>(c)) ? kSample : kOther;
+  kinds['#'] = kComment;
+  return kinds;
+}();
+
 // The last bytes of a page, as many as the longest way to write the end of an OpenMetrics one.
 class PageTail {
  public:
@@ -67,8 +78,7 @@ struct ExpositionScanner::State {
   std::string_view complete_carried(std::string_view bytes);
   void carry_on(std::string_view bytes);
   void end_carried_line();
-  void take_line(const char* begin, const char* end);
-  void take_sample(std::string_view line);
+  void take_line(std::string_view line);
   void store_sample(std::uint16_t index);
   void fail(ScrapeFailure failure, std::string_view message);
 
@@ -115,8 +125,17 @@ void ExpositionScanner::State::feed(std::string_view bytes) {
       carry_on({at, static_cast<std::size_t>(end - at)});
       return;
     }
-    take_line(at, newline);
+    const std::string_view line(at, static_cast<std::size_t>(newline - at));
     at = newline + 1;
+    // Comments and unwanted samples part without a branch: one that follows no pattern costs more
+    // than the scan.
+    const std::uint8_t kind =
+        line.empty() ? kOther : kLineKinds[static_cast<unsigned char>(line.front())];
+    if (any_good && kind != kOther && line.size() <= kMostLineBytes && !wanted.may_begin(line)) {
+      into.samples_on_page += kind;
+    } else {
+      take_line(line);
+    }
   }
 }
 
@@ -172,28 +191,18 @@ void ExpositionScanner::State::end_carried_line() {
   } else {
     std::string_view line = carried;
     if (first_line && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-    take_line(line.data(), line.data() + line.size());
+    take_line(line);
   }
   carried.clear();
   first_line = too_long = false;
 }
 
-void ExpositionScanner::State::take_line(const char* begin, const char* end) {
-  const std::string_view line(begin, static_cast<std::size_t>(end - begin));
-  if (line.empty()) return;
+void ExpositionScanner::State::take_line(std::string_view line) {
   if (line.size() > kMostLineBytes) {
     ++into.refused_lines;
-  } else if (line.front() == '#') {
     return;
-  } else if (any_good && is_name_start(line.front()) && !wanted.may_begin(line)) {
-    ++into.samples_on_page;
-  } else {
-    take_sample(line);
   }
-}
-
-void ExpositionScanner::State::take_sample(std::string_view line) {
-  if (line.back() == '\r') line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   if (line.empty() || line.front() == '#') return;
 

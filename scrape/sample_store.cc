@@ -23,26 +23,26 @@ std::uint64_t seed() {
   return value;
 }
 
-std::uint64_t hash_text(std::uint64_t h, std::string_view text) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
-  h = mix(h ^ text.size(), seed() ^ kOdd);
+std::uint64_t hash_text(std::uint64_t h, std::string_view text, std::uint64_t factor) {
+  h = mix(h ^ text.size(), factor);
   while (text.size() >= sizeof h) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data(), sizeof word);
-    h = mix(h ^ word, seed() ^ kOdd);
+    h = mix(h ^ word, factor);
     text.remove_prefix(sizeof word);
   }
   std::uint64_t rest = 0;
   std::memcpy(&rest, text.data(), text.size());
-  return mix(h ^ rest, seed() ^ kOdd);
+  return mix(h ^ rest, factor);
 }
 
 // An empty value is the same as no label (Prometheus' data model).
 std::uint64_t hash_series(std::uint16_t name_index, const ParsedLine& line) {
-  std::uint64_t h = seed() + name_index;
+  const std::uint64_t factor = seed() ^ 0x9e3779b97f4a7c15u;
+  std::uint64_t h = factor + name_index;
   for (std::uint32_t i = 0; i < line.label_count; ++i) {
     const Label& label = line.labels[i];
-    if (!label.value.empty()) h = hash_text(hash_text(h, label.name), label.value);
+    if (!label.value.empty()) h = hash_text(hash_text(h, label.name, factor), label.value, factor);
   }
   return h;
 }
@@ -71,6 +71,11 @@ SampleStore::Added SampleStore::add(std::uint16_t name_index, const ParsedLine& 
     return Added::kFull;
   }
 
+  if (into_.samples.empty()) {
+    into_.samples.reserve(32);
+    into_.labels.reserve(64);
+    hashes_.reserve(32);
+  }
   Sample sample;
   sample.name_index = name_index;
   sample.first_label = static_cast<std::uint32_t>(into_.labels.size());
