@@ -197,10 +197,13 @@ class ControlPlane:
 
     # --- clients ------------------------------------------------------------------------------------------------
 
-    def kubectl(self, *arguments, user="admin", check=True, **options):
+    def client(self, program, *arguments, user="admin", check=True):
         environment = {**os.environ, "HOME": str(self.folder), "KUBECONFIG": str(self.folder / f"{user}.kubeconfig")}
-        return subprocess.run([str(self.assets / "kubectl"), *map(str, arguments)], check=check, capture_output=True,
-                              text=True, timeout=60, env=environment, **options)
+        return subprocess.run([str(part) for part in (program, *arguments)], check=check, capture_output=True, text=True,
+                              timeout=90, env=environment)
+
+    def kubectl(self, *arguments, **options):
+        return self.client(self.assets / "kubectl", *arguments, **options)
 
     def api(self, method, path, body=None, content_type="application/json"):
         """One request as admin: (status, decoded body or text). Any thread."""

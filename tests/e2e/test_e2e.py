@@ -1,5 +1,6 @@
 """The shipped objects and the server against a real control plane: one story, told in order. Run it with run.sh."""
 
+import base64
 import json
 import os
 import re
@@ -47,13 +48,9 @@ class EndToEnd(unittest.TestCase):
         cls.kubectl("apply", "-k", ROOT / "tests/e2e/overlay")
         cls.plane.certificate("loadline-ca", "/CN=loadline-ca")
         cls.plane.certificate("loadline", f"/CN={SERVER_NAME}", "loadline-ca", f"DNS:{SERVER_NAME}")
-        cls.plane.openssl("base64", "-A", "-in", "loadline-ca.crt", "-out", "loadline-ca.base64")
-        bundle = (cls.plane.folder / "loadline-ca.base64").read_text()
+        bundle = base64.b64encode((cls.plane.folder / "loadline-ca.crt").read_bytes()).decode()
         for version in ("v1beta1", "v1beta2"):
-            cls.kubectl("patch", "apiservice", f"{version}.{GROUP}", "-p", f'{{"spec":{{"caBundle":"{bundle}"}}}}')
-        cls.address = cls.kubectl("get", "service", "loadline", "-n", SYSTEM, "-o", "jsonpath={.spec.clusterIP}").stdout
-        token = cls.kubectl("create", "token", "loadline", "-n", SYSTEM).stdout.strip()
-        cls.plane.kubeconfig("loadline", token=token)
+            cls.kubectl("patch", "apiservice", f"{version}.{GROUP}", "-p", json.dumps({"spec": {"caBundle": bundle}}))
         cls.start_loadline()
 
         cls.fleet = EngineFleet(cls.plane.folder, os.environ.get("ENGINE_FLEET", BUILD / "tests/support/engine_fleet"))
@@ -64,12 +61,15 @@ class EndToEnd(unittest.TestCase):
         cls.plane.client_certificate("mallory", "/CN=mallory")
 
     @classmethod
-    def start_loadline(cls):
+    def start_loadline(cls, certificate="loadline"):
+        """As the shipped ServiceAccount, on the Service's address."""
+        cls.address = cls.kubectl("get", "service", "loadline", "-n", SYSTEM, "-o", "jsonpath={.spec.clusterIP}").stdout
+        cls.plane.kubeconfig("loadline", token=cls.kubectl("create", "token", "loadline", "-n", SYSTEM).stdout.strip())
         cls.loadline = cls.plane.run(
-            "loadline", os.environ.get("LOADLINE", BUILD / "loadline"), "serve",
+            "loadline", os.environ.get("LOADLINE", BUILD / "loadline"), "serve", "--scrape-interval=1s",
             f"--kubeconfig={cls.plane.folder}/loadline.kubeconfig", f"--bind-address={cls.address}", "--secure-port=6443",
-            f"--tls-cert-file={cls.plane.folder}/loadline.crt", f"--tls-private-key-file={cls.plane.folder}/loadline.key",
-            "--scrape-interval=1s")
+            f"--tls-cert-file={cls.plane.folder}/{certificate}.crt",
+            f"--tls-private-key-file={cls.plane.folder}/{certificate}.key")
 
     def run(self, result=None):
         type(self).result = result
@@ -237,6 +237,31 @@ class EndToEnd(unittest.TestCase):
 
     def test_16_sigterm_ends_the_server_with_exit_code_0(self):
         self.assertEqual(0, self.loadline.stop(signal.SIGTERM, seconds=10))
+
+    def test_17_the_chart_does_the_same_and_keeps_its_certificate(self):
+        helm = self.plane.assets / "helm"
+        if not helm.exists():
+            self.skipTest(f"no {helm}")
+        overlay = ROOT / "tests/e2e/overlay"
+        self.kubectl("delete", "-k", overlay)
+        self.kubectl("create", "namespace", SYSTEM)
+        self.kubectl("label", "namespace", SYSTEM, "pod-security.kubernetes.io/warn=restricted")
+
+        def release(action):
+            done = self.plane.client(helm, action, "loadline", ROOT / "charts/loadline", "-n", SYSTEM, "--set=service.port=6443")
+            self.assertNotIn("would violate PodSecurity", done.stderr)
+            return [self.kubectl("get", "secret", "loadline-tls", "-n", SYSTEM, "-o", f"jsonpath={{.data.tls\\.{part}}}").stdout
+                    for part in ("crt", "key")]
+        pair = release("install")
+        self.assertEqual(pair, release("upgrade"))
+        for part, text in zip(("crt", "key"), pair):
+            (self.plane.folder / f"chart.{part}").write_bytes(base64.b64decode(text))
+        self.kubectl("apply", "-f", overlay / "endpointslice.yaml")
+        self.start_loadline("chart")
+        self.wait_available()
+        wait_until("a value", lambda: set(self.values()) == self.pods(), 30)
+        self.plane.client(helm, "uninstall", "loadline", "-n", SYSTEM)
+        self.assertEqual("", self.kubectl("get", "apiservice", "-l", "app.kubernetes.io/name=loadline", "-o", "name").stdout)
 
 
 if __name__ == "__main__":
