@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <functional>
 #include <map>
 
 #include "base/nearest_name.h"
@@ -12,24 +14,37 @@ namespace {
 
 using Millis = std::chrono::milliseconds;
 
-// "5s", "500ms", "2m": durations as Kubernetes flags take them.
-void duration_flag(CLI::App& app, const std::string& name, Millis& into, const std::string& help) {
-  const std::map<std::string, std::int64_t> units{{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
-  auto parse = [&into, units](const CLI::results_t& given) {
-    std::size_t used = 0;
-    double number = 0;
-    try {
-      number = std::stod(given.at(0), &used);
-    } catch (const std::exception&) {
-      return false;
-    }
-    const auto unit = units.find(given.at(0).substr(used));
-    const double millis = unit == units.end() ? -1 : number * static_cast<double>(unit->second);
-    if (!(millis >= 0 && millis <= 1e12)) return false;
-    into = Millis(static_cast<std::int64_t>(millis));
+// "5s", "500ms", "2m": durations as Kubernetes flags take them, in seconds.
+std::optional<double> parse_duration(const std::string& text) {
+  static const std::map<std::string, double> units{{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  std::size_t used = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const auto unit = units.find(text.substr(used));
+  if (unit == units.end() || !(number >= 0 && number <= 1e6)) return std::nullopt;
+  return number * unit->second;
+}
+
+void duration_flag(CLI::App& app, const std::string& name, const std::string& help, std::function<void(double)> set) {
+  auto parse = [set = std::move(set), name](const CLI::results_t& given) {
+    const auto seconds = parse_duration(given.at(0));
+    if (!seconds) throw CLI::ConversionError(fmt::format("{}: {} is no duration such as 5s, 500ms or 2m", name, given.at(0)));
+    set(*seconds);
     return true;
   };
   app.add_option(name, std::move(parse), help)->type_name("DURATION")->expected(1);
+}
+
+void duration_flag(CLI::App& app, const std::string& name, Millis& into, const std::string& help) {
+  duration_flag(app, name, help, [&into](double s) { into = Millis(static_cast<std::int64_t>(std::llround(s * 1000))); });
+}
+
+void duration_flag(CLI::App& app, const std::string& name, double& into_seconds, const std::string& help) {
+  duration_flag(app, name, help, [&into_seconds](double s) { into_seconds = s; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& o) {
@@ -89,8 +104,8 @@ void add_replay(CLI::App& app, ReplayOptions& o) {
       ->type_name("FILE")
       ->required();
   app.add_option("--estimator", o.estimator, "classic")->capture_default_str();
-  duration_flag(app, "--window", o.window, "Trailing window (default 60s)");
-  duration_flag(app, "--warmup", o.warmup, "Busy time before the first figure (default 30s)");
+  duration_flag(app, "--window", o.window_s, "Trailing window (default 60s)");
+  duration_flag(app, "--warmup", o.warmup_s, "Busy time before the first figure (default 30s)");
   app.add_option("--multiplier", o.multiplier, "Seconds of work that a replica may hold")->capture_default_str();
   app.add_option("--percentile", o.percentile, "Of concurrency, 0 to 1")->capture_default_str();
   app.add_option("--min-ticks", o.min_ticks, "Busy samples before the first figure")->capture_default_str();

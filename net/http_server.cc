@@ -103,7 +103,7 @@ Status HttpServer::Impl::start() {
   return {};
 }
 
-asio::awaitable<void> HttpServer::Impl::accept(std::shared_ptr<Impl> self) {
+asio::awaitable<void> HttpServer::Impl::accept([[maybe_unused]] std::shared_ptr<Impl> self) {
   asio::steady_timer pause(executor_);
   while (acceptor_.is_open()) {
     auto [error, socket] = co_await acceptor_.async_accept(kTuple);
@@ -156,7 +156,7 @@ void HttpServer::Impl::forget(Sessions::iterator place) {
   if (sessions_.empty()) emptied_.cancel();
 }
 
-asio::awaitable<void> HttpServer::Impl::stop(std::shared_ptr<Impl> self,
+asio::awaitable<void> HttpServer::Impl::stop([[maybe_unused]] std::shared_ptr<Impl> self,
                                              std::chrono::milliseconds drain) {
   environment_->draining = true;
   error_code ignored;

@@ -124,7 +124,8 @@ asio::awaitable<Io> Stream::client_handshake(TlsContext context, std::string nam
   // A certificate that has its name in CN alone is of the past; Go's clients refuse it as well.
   SSL_set_hostflags(ssl,
                     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  const bool named = not_ip ? SSL_set_tlsext_host_name(ssl, name.c_str()) == 1 &&
+  const bool named = not_ip ? SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                                       name.data()) == 1 &&
                                   SSL_set1_host(ssl, name.c_str()) == 1
                             : X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
   if (!named) {

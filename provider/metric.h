@@ -1,13 +1,14 @@
-// The catalogue of per-pod metrics that we serve: name, unit, meaning. One table feeds discovery, queries, docs/metrics.md.
+// The catalogue of per-pod metrics that we serve: name, unit, meaning. One table feeds discovery,
+// queries, docs/metrics.md.
 #pragma once
+
+#include "base/clock.h"
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
-
-#include "base/clock.h"
 
 namespace loadline::provider {
 

@@ -96,6 +96,7 @@ void Fleet::route() {
     return;
   }
   ++best->routed;
+  ++counters_.routed;
 }
 
 }  // namespace loadline::sim

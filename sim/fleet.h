@@ -23,6 +23,7 @@ struct FleetOptions {
 // Requests since the start.
 struct FleetCounters {
   std::int64_t offered = 0;  // came to the router
+  std::int64_t routed = 0;   // went to an engine
   std::int64_t refused = 0;  // no engine was ready, or none had room
   std::int64_t lost = 0;     // in flight on an engine when it was removed
 };

@@ -41,6 +41,7 @@ TEST(Fleet, EveryRequestIsAccountedFor) {
   EXPECT_NEAR(static_cast<double>(counters.offered), 20 * 120, 4 * std::sqrt(2400.0));
   EXPECT_GT(counters.lost, 0);
   EXPECT_EQ(counters.refused, 0);
+  EXPECT_EQ(counters.routed, counters.offered);
   std::int64_t routed = 0;
   for (const Fleet::Member& member : fleet.members()) routed += member.routed;
   EXPECT_LT(routed, counters.offered);  // what b had is gone with it
@@ -111,6 +112,7 @@ TEST(Fleet, AFullRouterRefuses) {
   fleet.advance_to(10);
   EXPECT_LE(in_flight(fleet), 10);
   EXPECT_GT(fleet.counters().refused, 9000);
+  EXPECT_EQ(fleet.counters().routed + fleet.counters().refused, fleet.counters().offered);
 }
 
 TEST(Fleet, TheSameSeedGivesTheSameRun) {
