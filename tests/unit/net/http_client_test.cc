@@ -360,7 +360,9 @@ TEST(HttpClient, CancellationAndCloseEndARequestAtOnce) {
     client.loop.run();
     EXPECT_EQ(tasks.size(), 0U);
     EXPECT_FALSE(client.http.connected());
-    if (by_close) EXPECT_EQ(code_of(*result), Code::kUnavailable);
+    if (by_close) {
+      EXPECT_EQ(code_of(*result), Code::kUnavailable);
+    }
   }
 }
 
