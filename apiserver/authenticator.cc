@@ -147,7 +147,7 @@ DelegatedAuthenticator::DelegatedAuthenticator(const Snapshot<AuthenticationTrus
       token_cache_(options.most_tokens),
       certificate_cache_(options.most_certificates) {}
 
-const Result<net::CertificateSubject>& DelegatedAuthenticator::verify(
+Result<net::CertificateSubject> DelegatedAuthenticator::verify(
     const std::shared_ptr<const net::ClientCertificateVerifier>& verifier,
     const net::PeerCertificatePtr& peer) {
   std::string key = address_key(verifier.get(), peer.get());
@@ -158,14 +158,15 @@ const Result<net::CertificateSubject>& DelegatedAuthenticator::verify(
   }
   metrics_.certificate_verifications_total.add();
   Verified verified{peer, verifier, verifier->verify(*peer)};
-  certificate_cache_.put(key, std::move(verified), now + options_.certificate_ttl);
-  return certificate_cache_.find(key, now)->subject;
+  Result<net::CertificateSubject> subject = verified.subject;
+  certificate_cache_.put(std::move(key), std::move(verified), now + options_.certificate_ttl);
+  return subject;
 }
 
 DelegatedAuthenticator::Opinion DelegatedAuthenticator::by_front_proxy(
     const net::ServerRequest& request, const AuthenticationTrust& trust) {
   if (trust.front_proxy_ca == nullptr || request.peer == nullptr) return std::nullopt;
-  const Result<net::CertificateSubject>& subject = verify(trust.front_proxy_ca, request.peer);
+  const Result<net::CertificateSubject> subject = verify(trust.front_proxy_ca, request.peer);
   if (!subject)
     return Result<kube::UserInfo>(with_context("front-proxy certificate", subject.error()));
   const std::vector<std::string>& allowed = trust.config.allowed_names;
@@ -185,7 +186,7 @@ DelegatedAuthenticator::Opinion DelegatedAuthenticator::by_front_proxy(
 DelegatedAuthenticator::Opinion DelegatedAuthenticator::by_certificate(
     const net::ServerRequest& request, const AuthenticationTrust& trust) {
   if (trust.client_ca == nullptr || request.peer == nullptr) return std::nullopt;
-  const Result<net::CertificateSubject>& subject = verify(trust.client_ca, request.peer);
+  const Result<net::CertificateSubject> subject = verify(trust.client_ca, request.peer);
   if (!subject) return Result<kube::UserInfo>(with_context("client certificate", subject.error()));
   if (subject->common_name.empty()) return std::nullopt;
   kube::UserInfo user;

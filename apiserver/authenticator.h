@@ -86,7 +86,7 @@ class DelegatedAuthenticator final : public Authenticator {
   };
   using Opinion = std::optional<Result<kube::UserInfo>>;  // nothing: not mine
 
-  const Result<net::CertificateSubject>& verify(
+  Result<net::CertificateSubject> verify(
       const std::shared_ptr<const net::ClientCertificateVerifier>& verifier,
       const net::PeerCertificatePtr& peer);
   Opinion by_front_proxy(const net::ServerRequest& request, const AuthenticationTrust& trust);

@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <string>
 #include <string_view>
@@ -16,8 +18,8 @@ namespace loadline::apiserver {
 template <class Value>
 class ExpiringCache {
  public:
-  // REQUIRES: most >= 1.
-  explicit ExpiringCache(std::size_t most) : most_(most) {}
+  // At least one entry is kept.
+  explicit ExpiringCache(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
   ExpiringCache(const ExpiringCache&) = delete;
   ExpiringCache& operator=(const ExpiringCache&) = delete;
 

@@ -174,6 +174,17 @@ TEST_F(AuthenticatorTest, ACertificateIsVerifiedOncePerTtlAndConnection) {
   EXPECT_EQ(authenticator_.metrics().certificate_verifications_total.value(), 2u);
 }
 
+TEST_F(AuthenticatorTest, ATtlOfZeroMeansNoCache) {
+  DelegatedAuthenticator::Options options;
+  options.certificate_ttl = options.token_ttl = std::chrono::milliseconds(0);
+  DelegatedAuthenticator fresh(trust_, &kubernetes_, clock_, options);
+  auto request = std::make_shared<net::ServerRequest>();
+  request->headers = {{"X-Remote-User", "u"}};
+  request->peer = peer_of(pki().proxy);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(run_to_end(fresh.authenticate(request)).has_value());
+  EXPECT_EQ(fresh.metrics().certificate_verifications_total.value(), 2u);
+}
+
 TEST_F(AuthenticatorTest, TokensAreReviewedOncePerTtl) {
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(ask({{"Authorization", "bearer good-token"}})->name, "alice");

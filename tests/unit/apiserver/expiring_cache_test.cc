@@ -28,6 +28,14 @@ TEST(ExpiringCache, TheLeastRecentlyUsedMakesRoom) {
   EXPECT_EQ(cache.size(), 2u);
 }
 
+TEST(ExpiringCache, ALimitOfNothingKeepsOne) {
+  ExpiringCache<int> cache(0);
+  cache.put("a", 1, at(10));
+  cache.put("b", 2, at(10));
+  EXPECT_EQ(cache.size(), 1u);
+  EXPECT_NE(cache.find("b", at(0)), nullptr);
+}
+
 TEST(ExpiringCache, AKeyPutAgainIsReplaced) {
   ExpiringCache<int> cache(2);
   cache.put("a", 1, at(10));
