@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace loadline::provider {
 namespace {
@@ -56,7 +57,9 @@ void PodState::take(const scrape::ScrapeResult& page, const std::vector<EnginePr
   newest_.values = {};
   const auto& wanted = *discovered_.target->wanted;
   const EngineProfile* profile = detect(profiles, page, wanted);
+  const bool was_unknown = std::exchange(unknown_page_, profile == nullptr);
   if (profile == nullptr) {
+    if (!was_unknown) log_info("page of no known engine", kv("pod", ref));
     newest_.engine.clear();
     newest_.model.clear();
     return;

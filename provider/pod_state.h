@@ -43,8 +43,9 @@ class PodState {
 
   estimator::ClassicOptions classic_options_;
   bool there_before_us_;
-  bool started_ = false;  // was Ready once, or must have been
-  bool tried_ = false;    // one scrape has ended
+  bool started_ = false;       // was Ready once, or must have been
+  bool tried_ = false;         // one scrape has ended
+  bool unknown_page_ = false;  // the newest good page was of no engine that we know
   kube::PodPtr pod_;
   Discovered discovered_;
   std::string failure_;  // of the newest scrape; empty: it was good

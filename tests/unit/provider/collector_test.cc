@@ -287,8 +287,8 @@ TEST(Collector, InFlightNeedsBothGauges) {
   EXPECT_EQ(rig.items("inference_requests_running"), (Items{{"a", 3}}));
 }
 
-// Two engines, of which the first restarts at t = restart_at (0: never); 2 requests/s each,
-// running 4.
+// Two engines with 2 and 400 requests/s, of which the first restarts at t = restart_at (0: never):
+// the sum of both grows all the same.
 void run_two_engines(Rig& rig, int restart_at) {
   for (int t = 0; t <= 60; t += 5) {
     rig.clock.set(t);
@@ -298,7 +298,7 @@ void run_two_engines(Rig& rig, int restart_at) {
              "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\"} " +
                  std::to_string(first) +
                  "\nvllm:request_success_total{engine=\"1\",finished_reason=\"stop\"} " +
-                 std::to_string(20 * t) + "\n");
+                 std::to_string(400 * t) + "\n");
   }
 }
 
@@ -313,10 +313,10 @@ TEST(Collector, CapacityComesWithTheEstimatorAndARestartOfOneEngineDoesNotShow) 
   run_two_engines(steady, 0);
   run_two_engines(restarted, 40);
   ASSERT_EQ(steady.items("inference_capacity").size(), 1u);
-  EXPECT_DOUBLE_EQ(steady.items("inference_capacity")["a"], 22);
-  EXPECT_DOUBLE_EQ(restarted.items("inference_capacity")["a"], 22);
-  EXPECT_DOUBLE_EQ(restarted.items("inference_completions_per_second")["a"], 22);
-  EXPECT_DOUBLE_EQ(steady.items("inference_capacity_messages")["a"], 22);
+  EXPECT_DOUBLE_EQ(steady.items("inference_capacity")["a"], 402);
+  EXPECT_DOUBLE_EQ(restarted.items("inference_capacity")["a"], 402);
+  EXPECT_DOUBLE_EQ(restarted.items("inference_completions_per_second")["a"], 402);
+  EXPECT_DOUBLE_EQ(steady.items("inference_capacity_messages")["a"], 402);
   EXPECT_EQ(steady.ask("inference_capacity")->at(0).value.window, std::chrono::seconds(60));
 }
 
