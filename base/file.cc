@@ -56,19 +56,29 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
 
 Status write_file(const std::string& path, const std::string& bytes, bool secret) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  // One left over by a crash may have another mode: never reuse it.
+  ::unlink(temporary.c_str());
   {
     const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, secret ? 0600 : 0644));
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644));
     if (file.get() < 0) return file_error("write", temporary, errno);
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ssize_t n = ::write(file.get(), bytes.data() + done, bytes.size() - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return file_error("write", temporary, errno);
+      if (n < 0) {
+        const int number = errno;
+        ::unlink(temporary.c_str());
+        return file_error("write", temporary, number);
+      }
       done += static_cast<std::size_t>(n);
     }
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return file_error("replace", path, errno);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int number = errno;
+    ::unlink(temporary.c_str());
+    return file_error("replace", path, number);
+  }
   return {};
 }
 
