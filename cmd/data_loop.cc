@@ -1,15 +1,16 @@
 #include "cmd/data_loop.h"
 
+#include "kube/pod_file.h"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
 #include <chrono>
 #include <map>
 #include <random>
 #include <utility>
-
-#include "kube/pod_file.h"
 
 namespace loadline::cmd {
 
@@ -32,9 +33,9 @@ DataLoop::DataLoop(const ServeOptions& options, const Clock& clock)
 
 DataLoop::~DataLoop() { stop(); }
 
-Result<std::unique_ptr<DataLoop>> DataLoop::create(const ServeOptions& options,
-                                                   const std::optional<kube::ClientConfig>& kubernetes,
-                                                   const Clock& clock) {
+Result<std::unique_ptr<DataLoop>> DataLoop::create(
+    const ServeOptions& options, const std::optional<kube::ClientConfig>& kubernetes,
+    const Clock& clock) {
   std::unique_ptr<DataLoop> loop(new DataLoop(options, clock));
   if (!kubernetes) {
     const auto pods = kube::load_pod_file(options.pods_file);
@@ -54,7 +55,9 @@ Result<std::unique_ptr<DataLoop>> DataLoop::create(const ServeOptions& options,
 }
 
 void DataLoop::start() {
-  auto on_pods = [this](const std::shared_ptr<const kube::PodSet>& pods) { collector_->on_pods(pods); };
+  auto on_pods = [this](const std::shared_ptr<const kube::PodSet>& pods) {
+    collector_->on_pods(pods);
+  };
   tasks_.spawn("pods", pods_->run(std::move(on_pods)));
   tasks_.spawn("heartbeat", beat());
   thread_ = std::thread([this] { loop_.run(); });
@@ -87,7 +90,9 @@ void DataLoop::stop() {
   thread_.join();
 }
 
-double DataLoop::seconds_since_heartbeat() const { return to_seconds(clock_.steady_now()) - heartbeat_s_; }
+double DataLoop::seconds_since_heartbeat() const {
+  return to_seconds(clock_.steady_now()) - heartbeat_s_;
+}
 
 void DataLoop::write_metrics(apiserver::MetricsPage& page) const {
   const scrape::ScraperMetrics& s = scraper_->metrics();
@@ -96,22 +101,29 @@ void DataLoop::write_metrics(apiserver::MetricsPage& page) const {
   page.counter("loadline_scrape_failures_total", "Scrapes that failed.", s.failures_total);
   page.counter("loadline_scraped_bytes_total", "Bytes of pages read.", s.bytes_total);
   page.counter("loadline_scraped_samples_total", "Samples on pages read.", s.samples_total);
-  page.counter("loadline_scraped_duplicates_total", "Series that stood twice on a page; the first counts.",
-               s.duplicates_total);
-  page.counter("loadline_scraped_refused_lines_total", "Malformed lines on pages.", s.refused_lines_total);
+  page.counter("loadline_scraped_duplicates_total",
+               "Series that stood twice on a page; the first counts.", s.duplicates_total);
+  page.counter("loadline_scraped_refused_lines_total", "Malformed lines on pages.",
+               s.refused_lines_total);
   if (informer_ != nullptr) {
     const kube::PodInformerMetrics& p = informer_->metrics();
-    page.counter("loadline_pod_lists_total", "Lists of pods asked of the Kubernetes API.", p.lists_total);
-    page.counter("loadline_pod_list_failures_total", "Lists of pods that failed.", p.list_failures_total);
+    page.counter("loadline_pod_lists_total", "Lists of pods asked of the Kubernetes API.",
+                 p.lists_total);
+    page.counter("loadline_pod_list_failures_total", "Lists of pods that failed.",
+                 p.list_failures_total);
     page.counter("loadline_pod_watches_total", "Watches of pods opened.", p.watches_total);
-    page.counter("loadline_pod_watch_failures_total", "Watches of pods that failed.", p.watch_failures_total);
-    page.counter("loadline_pod_watch_events_total", "Events of watches read.", p.watch_events_total);
-    page.counter("loadline_pods_malformed_total", "Pods that could not be decoded.", p.malformed_pods_total);
+    page.counter("loadline_pod_watch_failures_total", "Watches of pods that failed.",
+                 p.watch_failures_total);
+    page.counter("loadline_pod_watch_events_total", "Events of watches read.",
+                 p.watch_events_total);
+    page.counter("loadline_pods_malformed_total", "Pods that could not be decoded.",
+                 p.malformed_pods_total);
   }
   const auto view = view_.get();
   std::map<std::string_view, double> by_reason;
   for (const auto& reading : view->readings) by_reason[provider::to_string(reading->left_out)] += 1;
-  page.family("loadline_pods", apiserver::MetricType::kGauge, "Pods known, by why they are left out of answers.");
+  page.family("loadline_pods", apiserver::MetricType::kGauge,
+              "Pods known, by why they are left out of answers.");
   for (const auto& [reason, count] : by_reason) page.sample(count, {{"left_out", reason}});
 }
 

@@ -1,13 +1,6 @@
 // The data loop: one thread that follows the pods, scrapes them, estimates and publishes views.
 #pragma once
 
-#include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <memory>
-#include <optional>
-#include <thread>
-
 #include "apiserver/metrics_page.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -22,14 +15,24 @@
 #include "provider/reading.h"
 #include "scrape/scraper.h"
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
 namespace loadline::cmd {
 
 // Built and stopped by the main thread; everything inside lives on its own thread in between.
 class DataLoop {
  public:
-  // kubernetes: where pods come from, unless options name a file. Errors: a file or TLS material that cannot be used.
-  static Result<std::unique_ptr<DataLoop>> create(const ServeOptions& options,
-                                                  const std::optional<kube::ClientConfig>& kubernetes, const Clock& clock);
+  // kubernetes: where pods come from, unless options name a file. Errors: a file or TLS material
+  // that cannot be used.
+  static Result<std::unique_ptr<DataLoop>> create(
+      const ServeOptions& options, const std::optional<kube::ClientConfig>& kubernetes,
+      const Clock& clock);
   ~DataLoop();
 
   void start();
@@ -50,7 +53,8 @@ class DataLoop {
 
   const Clock& clock_;
   boost::asio::io_context loop_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{loop_.get_executor()};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      loop_.get_executor()};
   TaskGroup tasks_{loop_.get_executor()};
   Snapshot<provider::View> view_{std::make_shared<const provider::View>()};
   std::unique_ptr<kube::ApiClient> api_;

@@ -1,21 +1,5 @@
 #include "cmd/demo.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <cmath>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <numbers>
-#include <vector>
-
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/data_loop.h"
@@ -24,17 +8,35 @@
 #include "cmd/simulated_fleet.h"
 #include "net/http_client.h"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <numbers>
+#include <unistd.h>
+#include <vector>
+
 namespace loadline::cmd {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::chrono::minutes kDefaultDuration{2};
+constexpr std::chrono::milliseconds kDefaultDuration = std::chrono::minutes(2);
 constexpr double kLoadPeriodSeconds = 60;
-// What one of demo_engine()'s engines completes at most, roughly: the load swings between a tenth and somewhat above it.
+// What one of demo_engine()'s engines completes at most, roughly: the load swings between a tenth
+// and somewhat above it.
 constexpr double kEngineRequestsPerSecond = 4;
 constexpr const char* kQuestion =
-    "/apis/custom.metrics.k8s.io/v1beta2/namespaces/demo/pods/*/inference_requests_in_flight?labelSelector=app%3Dengine";
+    "/apis/custom.metrics.k8s.io/v1beta2/namespaces/demo/pods/*/"
+    "inference_requests_in_flight?labelSelector=app%3Dengine";
 
 // A folder that goes when the demo ends.
 class Folder {
@@ -42,7 +44,8 @@ class Folder {
   static Result<Folder> create() {
     std::string path = (std::filesystem::temp_directory_path() / "loadline-demo-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) {
-      return Error(Code::kBadRequest, "cannot make a folder like " + path + "; set TMPDIR to a folder that can be written");
+      return Error(Code::kBadRequest, "cannot make a folder like " + path +
+                                          "; set TMPDIR to a folder that can be written");
     }
     return Folder(std::move(path));
   }
@@ -72,13 +75,15 @@ std::string pod_list(const std::vector<std::string>& addresses) {
                        {"uid", fmt::format("demo-{}", i)},
                        {"labels", {{"app", "engine"}}},
                        {"annotations",
-                        {{"prometheus.io/scrape", "true"}, {"prometheus.io/port", addresses[i].substr(colon + 1)}}}}},
+                        {{"prometheus.io/scrape", "true"},
+                         {"prometheus.io/port", addresses[i].substr(colon + 1)}}}}},
                      {"status",
                       {{"phase", "Running"},
                        {"podIP", addresses[i].substr(0, colon)},
                        {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
   }
-  return nlohmann::json({{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}}).dump(1);
+  return nlohmann::json({{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}})
+      .dump(1);
 }
 
 ServeOptions server_options(const DemoOptions& options, const std::string& pods_file) {
@@ -99,19 +104,22 @@ class Demo {
       : options_(options), out_(out), loop_(loop), fleet_(loop.get_executor(), system_clock()) {}
 
   Status prepare(const Folder& folder);
-  asio::awaitable<void> show(std::chrono::milliseconds duration);
-  asio::awaitable<void> ask();
-  asio::awaitable<void> end() { co_await fleet_.stop(); }
+  // Shows and asks, where it was prepared; ends the engines and the signals' wait.
+  asio::awaitable<void> run(bool prepared, asio::signal_set& signals);
+  void stop_showing() { showing_.cancel(); }
   void stop_servers();
   const Status& outcome() const { return outcome_; }
 
  private:
+  asio::awaitable<void> show(std::chrono::milliseconds duration);
+  asio::awaitable<void> ask();
   void draw(double since_start_s);
 
   const DemoOptions& options_;
   std::ostream& out_;
   asio::io_context& loop_;
   SimulatedFleet fleet_;
+  TaskGroup showing_{loop_.get_executor()};
   std::unique_ptr<DataLoop> data_;
   std::unique_ptr<ServingLoop> serving_;
   std::string ca_file_;
@@ -149,10 +157,14 @@ Status Demo::prepare(const Folder& folder) {
 
 void Demo::draw(double since_start_s) {
   if (terminal_) out_ << "\x1b[H\x1b[2J";
-  out_ << fmt::format("loadline demo, {:.0f} s: {} simulated vLLM engines, {:.0f} requests sent, load rises and falls each {:.0f} s\n\n",
-                      since_start_s, options_.engines, static_cast<double>(fleet_.counters().routed), kLoadPeriodSeconds)
+  out_ << fmt::format(
+              "loadline demo, {:.0f} s: {} simulated vLLM engines, {:.0f} requests sent, load "
+              "rises and falls each {:.0f} s\n\n",
+              since_start_s, options_.engines, static_cast<double>(fleet_.counters().routed),
+              kLoadPeriodSeconds)
        << table_.render(*data_->view().get(), system_clock().steady_now())
-       << fmt::format("\nAsk as an HPA does:\n  curl --cacert {} 'https://127.0.0.1:{}{}'\n\n", ca_file_, serving_->port(), kQuestion)
+       << fmt::format("\nAsk as an HPA does:\n  curl --cacert {} 'https://127.0.0.1:{}{}'\n\n",
+                      ca_file_, serving_->port(), kQuestion)
        << std::flush;
 }
 
@@ -163,7 +175,8 @@ asio::awaitable<void> Demo::show(std::chrono::milliseconds duration) {
     const SteadyTime now = system_clock().steady_now();
     draw(std::chrono::duration<double>(now - start).count());
     if (now - start >= duration) break;
-    const auto pause = std::min<SteadyTime::duration>(std::chrono::seconds(terminal_ ? 1 : 5), duration - (now - start));
+    const auto pause = std::min<SteadyTime::duration>(std::chrono::seconds(terminal_ ? 1 : 5),
+                                                      duration - (now - start));
     timer.expires_after(pause);
     const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (error) break;  // a signal
@@ -190,11 +203,25 @@ asio::awaitable<void> Demo::ask() {
     outcome_ = with_context("asking as an HPA does", response.error());
     co_return;
   }
-  out_ << fmt::format("Asked as an HPA does, answered {}:\n  {}\n", response->status, response->body) << std::flush;
+  out_ << fmt::format("Asked as an HPA does, answered {}:\n  {}\n", response->status,
+                      response->body)
+       << std::flush;
   const auto body = nlohmann::json::parse(response->body, nullptr, false);
-  if (response->status != 200 || !body.is_object() || body["items"].size() != static_cast<std::size_t>(options_.engines)) {
+  if (response->status != 200 || !body.is_object() ||
+      body["items"].size() != static_cast<std::size_t>(options_.engines)) {
     outcome_ = Error(Code::kInternal, fmt::format("expected 200 with {} items", options_.engines));
   }
+}
+
+asio::awaitable<void> Demo::run(bool prepared, asio::signal_set& signals) {
+  if (prepared) {
+    showing_.spawn("table",
+                   show(options_.duration.count() > 0 ? options_.duration : kDefaultDuration));
+    co_await showing_.join();
+    co_await ask();
+  }
+  co_await fleet_.stop();
+  signals.cancel();
 }
 
 void Demo::stop_servers() {
@@ -214,25 +241,13 @@ Status demo(const DemoOptions& options, std::ostream& out) {
   Demo demo(options, out, loop);
   Status prepared = demo.prepare(*folder);
 
-  TaskGroup shows(loop.get_executor());
   signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (!error) shows.cancel();
+    if (!error) demo.stop_showing();
   });
-  const bool well = prepared.has_value();
-  auto main_line = [&]() -> asio::awaitable<void> {
-    if (well) {
-      const auto duration = options.duration.count() > 0 ? options.duration : std::chrono::milliseconds(kDefaultDuration);
-      shows.spawn("table", demo.show(duration));
-      co_await shows.join();
-      co_await demo.ask();
-    }
-    co_await demo.end();
-    signals.cancel();
-  };
-  tasks.spawn("demo", main_line());
+  tasks.spawn("demo", demo.run(prepared.has_value(), signals));
   loop.run();
   demo.stop_servers();
-  return well ? demo.outcome() : prepared;
+  return prepared ? demo.outcome() : prepared;
 }
 
 }  // namespace loadline::cmd

@@ -33,20 +33,24 @@ std::string DemoTable::plot(const std::string& pod, double in_flight) {
   if (past.size() > kPlotWidth) past.pop_front();
   const double most = std::max(8.0, *std::max_element(past.begin(), past.end()));
   std::string text;
-  for (const double v : past) text += kBars[std::min<std::size_t>(7, static_cast<std::size_t>(v / most * 7.999))];
+  for (const double v : past)
+    text += kBars[std::min<std::size_t>(7, static_cast<std::size_t>(v / most * 7.999))];
   return text;
 }
 
 std::string DemoTable::render(const provider::View& view, SteadyTime now) {
   using provider::PodMetric;
-  std::string text = fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10} {:>9}  {}\n", "POD", "IN FLIGHT", "WAITING", "DONE/S",
-                                 "CAPACITY/S", "MESSAGES", "IN FLIGHT OVER TIME");
+  std::string text =
+      fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10} {:>9}  {}\n", "POD", "IN FLIGHT", "WAITING",
+                  "DONE/S", "CAPACITY/S", "MESSAGES", "IN FLIGHT OVER TIME");
   std::optional<double> in_flight, waiting, done, capacity;
   for (const auto& reading : view.readings) {
     const bool served = reading->left_out == provider::LeftOut::kNot && now < reading->fresh_until;
     if (!served) {
-      const auto why = reading->left_out == provider::LeftOut::kNot ? provider::LeftOut::kStale : reading->left_out;
-      text += fmt::format("{:<22} left out: {}\n", kube::pod_ref(*reading->pod), provider::to_string(why));
+      const auto why = reading->left_out == provider::LeftOut::kNot ? provider::LeftOut::kStale
+                                                                    : reading->left_out;
+      text += fmt::format("{:<22} left out: {}\n", kube::pod_ref(*reading->pod),
+                          provider::to_string(why));
       continue;
     }
     const auto pod_in_flight = value_of(*reading, PodMetric::kRequestsInFlight);
@@ -54,7 +58,8 @@ std::string DemoTable::render(const provider::View& view, SteadyTime now) {
     const auto pod_done = value_of(*reading, PodMetric::kCompletionsPerSecond);
     const auto pod_capacity = value_of(*reading, PodMetric::kCapacity);
     text += fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10} {:>9}  {}\n", kube::pod_ref(*reading->pod),
-                        cell(pod_in_flight, 0), cell(pod_waiting, 0), cell(pod_done, 2), cell(pod_capacity, 2),
+                        cell(pod_in_flight, 0), cell(pod_waiting, 0), cell(pod_done, 2),
+                        cell(pod_capacity, 2),
                         cell(value_of(*reading, PodMetric::kCapacityMessages), 1),
                         plot(reading->pod->uid, pod_in_flight.value_or(0)));
     add(in_flight, pod_in_flight);
@@ -62,8 +67,8 @@ std::string DemoTable::render(const provider::View& view, SteadyTime now) {
     add(done, pod_done);
     add(capacity, pod_capacity);
   }
-  text += fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10}\n", "all", cell(in_flight, 0), cell(waiting, 0), cell(done, 2),
-                      cell(capacity, 2));
+  text += fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10}\n", "all", cell(in_flight, 0),
+                      cell(waiting, 0), cell(done, 2), cell(capacity, 2));
   return text;
 }
 

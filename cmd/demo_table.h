@@ -1,18 +1,19 @@
 // The demo's live table, as text. Pure but for the short history that it keeps for its plots.
 #pragma once
 
+#include "base/clock.h"
+#include "provider/reading.h"
+
 #include <deque>
 #include <map>
 #include <string>
-
-#include "base/clock.h"
-#include "provider/reading.h"
 
 namespace loadline::cmd {
 
 class DemoTable {
  public:
-  // A line a pod and one for all: in flight, waiting, completions, capacity, and in flight over the last half minute.
+  // A line a pod and one for all: in flight, waiting, completions, capacity, and in flight over the
+  // last half minute.
   std::string render(const provider::View& view, SteadyTime now);
 
  private:

@@ -1,15 +1,16 @@
 #include "cmd/following.h"
 
+#include "base/file.h"
+#include "base/log.h"
+#include "kube/authentication_config.h"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <utility>
 
-#include "base/file.h"
-#include "base/log.h"
-#include "kube/authentication_config.h"
+#include <utility>
 
 namespace loadline::cmd {
 
@@ -30,8 +31,8 @@ asio::awaitable<bool> wait_to_look() {
 ServingCertificate::ServingCertificate(std::string cert_file, std::string key_file)
     : cert_file_(std::move(cert_file)), key_file_(std::move(key_file)) {}
 
-Result<std::unique_ptr<ServingCertificate>> ServingCertificate::create(const ServeOptions& options,
-                                                                       const std::vector<std::string>& names) {
+Result<std::unique_ptr<ServingCertificate>> ServingCertificate::create(
+    const ServeOptions& options, const std::vector<std::string>& names) {
   std::unique_ptr<ServingCertificate> serving(
       new ServingCertificate(options.tls_cert_file, options.tls_private_key_file));
   if (!options.tls_cert_file.empty()) {
@@ -61,7 +62,9 @@ Status ServingCertificate::load() {
   auto context = net::make_server_context(*certificate, *key);
   if (!context) {
     refused_pem_ = pem;
-    return with_context("--tls-cert-file " + cert_file_ + " with --tls-private-key-file " + key_file_, context.error());
+    return with_context(
+        "--tls-cert-file " + cert_file_ + " with --tls-private-key-file " + key_file_,
+        context.error());
   }
   loaded_pem_ = pem;
   context_.publish(*context);
@@ -130,7 +133,8 @@ void FollowedTrust::tell(const Status& outcome) {
   reload_failures_total.add();
   if (told_ == outcome.error().message) return;
   told_ = outcome.error().message;
-  log_warning("the authentication configuration was not reloaded, the last one stays", kv("error", told_));
+  log_warning("the authentication configuration was not reloaded, the last one stays",
+              kv("error", told_));
 }
 
 asio::awaitable<void> FollowedTrust::follow() {

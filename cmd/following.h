@@ -1,12 +1,7 @@
-// What may change while the server runs and is looked at every few seconds: the serving certificate and whom we trust.
-// Serving loop only, but for current(), which is thread-safe. What is broken leaves the last good one in place, with a log line.
+// What may change while the server runs and is looked at every few seconds: the serving certificate
+// and whom we trust. Serving loop only, but for current(), which is thread-safe. What is broken
+// leaves the last good one in place, with a log line.
 #pragma once
-
-#include <boost/asio/awaitable.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <string>
 
 #include "apiserver/authenticator.h"
 #include "base/metrics.h"
@@ -16,11 +11,19 @@
 #include "kube/transport.h"
 #include "net/tls.h"
 
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
 namespace loadline::cmd {
 
 inline constexpr std::chrono::seconds kLookEvery{5};
 
-// The certificate and key files; without files a self-signed pair for `names`, made once, in memory.
+// The certificate and key files; without files a self-signed pair for `names`, made once, in
+// memory.
 class ServingCertificate {
  public:
   static Result<std::unique_ptr<ServingCertificate>> create(const ServeOptions& options,

@@ -1,11 +1,11 @@
-#include <exception>
-#include <fstream>
-#include <iostream>
-
 #include "cmd/demo.h"
 #include "cmd/options.h"
 #include "cmd/probe.h"
 #include "cmd/serve.h"
+
+#include <exception>
+#include <fstream>
+#include <iostream>
 
 namespace {
 
@@ -20,7 +20,9 @@ Status run(const cmd::DemoOptions& options) { return cmd::demo(options, std::cou
 Status run(const cmd::ProbeOptions& options) { return cmd::probe(options, std::cout); }
 Status run(const cmd::ReplayOptions& options) {
   std::ifstream file(options.input);
-  if (!file) return Error(Code::kNotFound, "--input " + options.input + ": cannot be read; is the path right?");
+  if (!file)
+    return Error(Code::kNotFound,
+                 "--input " + options.input + ": cannot be read; is the path right?");
   return cmd::replay(options, file, std::cout);
 }
 
@@ -30,7 +32,8 @@ Status run(const cmd::ReplayOptions& options) {
 int main(int argc, char** argv) {
   try {
     auto options = cmd::parse_options(argc, argv);
-    Status outcome = options ? std::visit([](const auto& o) { return run(o); }, *options) : Status(options.error());
+    Status outcome = options ? std::visit([](const auto& o) { return run(o); }, *options)
+                             : Status(options.error());
     if (outcome) return 0;
     std::cerr << "loadline: " << outcome.error().message << '\n';
     return outcome.error().code == Code::kInternal ? 1 : 2;

@@ -1,13 +1,13 @@
 #include "cmd/options.h"
 
-#include <fmt/format.h>
+#include "base/nearest_name.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <map>
-
-#include "base/nearest_name.h"
 
 namespace loadline::cmd {
 namespace {
@@ -29,10 +29,13 @@ std::optional<double> parse_duration(const std::string& text) {
   return number * unit->second;
 }
 
-void duration_flag(CLI::App& app, const std::string& name, const std::string& help, std::function<void(double)> set) {
+void duration_flag(CLI::App& app, const std::string& name, const std::string& help,
+                   std::function<void(double)> set) {
   auto parse = [set = std::move(set), name](const CLI::results_t& given) {
     const auto seconds = parse_duration(given.at(0));
-    if (!seconds) throw CLI::ConversionError(fmt::format("{}: {} is no duration such as 5s, 500ms or 2m", name, given.at(0)));
+    if (!seconds)
+      throw CLI::ConversionError(
+          fmt::format("{}: {} is no duration such as 5s, 500ms or 2m", name, given.at(0)));
     set(*seconds);
     return true;
   };
@@ -40,79 +43,114 @@ void duration_flag(CLI::App& app, const std::string& name, const std::string& he
 }
 
 void duration_flag(CLI::App& app, const std::string& name, Millis& into, const std::string& help) {
-  duration_flag(app, name, help, [&into](double s) { into = Millis(static_cast<std::int64_t>(std::llround(s * 1000))); });
+  duration_flag(app, name, help, [&into](double s) {
+    into = Millis(static_cast<std::int64_t>(std::llround(s * 1000)));
+  });
 }
 
-void duration_flag(CLI::App& app, const std::string& name, double& into_seconds, const std::string& help) {
+void duration_flag(CLI::App& app, const std::string& name, double& into_seconds,
+                   const std::string& help) {
   duration_flag(app, name, help, [&into_seconds](double s) { into_seconds = s; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& o) {
   const char* const pods = "Pods";
-  app.add_option("--kubeconfig", o.kubeconfig, "Kubeconfig FILE; without it and --pods: the cluster this runs in")
+  app.add_option("--kubeconfig", o.kubeconfig,
+                 "Kubeconfig FILE; without it and --pods: the cluster this runs in")
       ->type_name("FILE")
       ->group(pods);
   app.add_option("--pods", o.pods_file,
-                 "FILE with what `kubectl get pods -A -o yaml` or json prints, watched for changes; no Kubernetes needed")
+                 "FILE with what `kubectl get pods -A -o yaml` or json prints, watched for "
+                 "changes; no Kubernetes needed")
       ->type_name("FILE")
       ->group(pods)
       ->excludes("--kubeconfig");
 
   CLI::App* serving = app.add_option_group("Serving");
-  serving->add_option("--bind-address", o.bind_address, "IP address to listen on")->capture_default_str();
-  serving->add_option("--secure-port", o.secure_port, "HTTPS port; 0 takes any free one")->capture_default_str();
-  serving->add_option("--tls-cert-file", o.tls_cert_file,
-                      "Certificate (PEM, with its chain); without: a self-signed one in memory")->type_name("FILE");
-  serving->add_option("--tls-private-key-file", o.tls_private_key_file, "Its private key (PEM)")->type_name("FILE");
+  serving->add_option("--bind-address", o.bind_address, "IP address to listen on")
+      ->capture_default_str();
+  serving->add_option("--secure-port", o.secure_port, "HTTPS port; 0 takes any free one")
+      ->capture_default_str();
+  serving
+      ->add_option("--tls-cert-file", o.tls_cert_file,
+                   "Certificate (PEM, with its chain); without: a self-signed one in memory")
+      ->type_name("FILE");
+  serving->add_option("--tls-private-key-file", o.tls_private_key_file, "Its private key (PEM)")
+      ->type_name("FILE");
   duration_flag(*serving, "--shutdown-delay-duration", o.shutdown_delay,
                 "Keep serving, not ready, this long after SIGTERM (default 0s)");
 
   CLI::App* scraping = app.add_option_group("Scraping");
-  duration_flag(*scraping, "--scrape-interval", o.scrape_interval, "Between two scrapes of a pod (default 5s)");
-  duration_flag(*scraping, "--scrape-timeout", o.scrape_timeout, "For one scrape (default 4s, at most the interval)");
+  duration_flag(*scraping, "--scrape-interval", o.scrape_interval,
+                "Between two scrapes of a pod (default 5s)");
+  duration_flag(*scraping, "--scrape-timeout", o.scrape_timeout,
+                "For one scrape (default 4s, at most the interval)");
 
   CLI::App* access = app.add_option_group("Access without Kubernetes (only with --pods)");
-  access->add_option("--client-ca-file", o.client_ca_file, "CA of client certificates: CN is the user, O the groups")
+  access
+      ->add_option("--client-ca-file", o.client_ca_file,
+                   "CA of client certificates: CN is the user, O the groups")
       ->type_name("FILE");
-  access->add_option("--requestheader-client-ca-file", o.requestheader_client_ca_file,
-                     "CA of front proxies, whose X-Remote-* headers are believed")->type_name("FILE");
-  access->add_option("--requestheader-allowed-names", o.requestheader_allowed_names,
-                     "Common names of front proxies; none given: any")->delimiter(',');
+  access
+      ->add_option("--requestheader-client-ca-file", o.requestheader_client_ca_file,
+                   "CA of front proxies, whose X-Remote-* headers are believed")
+      ->type_name("FILE");
+  access
+      ->add_option("--requestheader-allowed-names", o.requestheader_allowed_names,
+                   "Common names of front proxies; none given: any")
+      ->delimiter(',');
   access->add_option("--requestheader-username-headers", o.requestheader_username_headers, "")
-      ->delimiter(',')->capture_default_str();
-  access->add_option("--requestheader-uid-headers", o.requestheader_uid_headers, "")->delimiter(',');
+      ->delimiter(',')
+      ->capture_default_str();
+  access->add_option("--requestheader-uid-headers", o.requestheader_uid_headers, "")
+      ->delimiter(',');
   access->add_option("--requestheader-group-headers", o.requestheader_group_headers, "")
-      ->delimiter(',')->capture_default_str();
-  access->add_option("--requestheader-extra-headers-prefix", o.requestheader_extra_headers_prefix, "")
-      ->delimiter(',')->capture_default_str();
-  access->add_flag("--anonymous-auth{true}", o.anonymous_auth,
-                   "Let requests without credentials in as system:anonymous; loopback addresses only");
-  const std::map<std::string, AuthorizationMode> modes{{"Webhook", AuthorizationMode::kWebhook},
-                                                       {"AlwaysDeny", AuthorizationMode::kAlwaysDeny},
-                                                       {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}};
-  access->add_option("--authorization-mode", o.authorization_mode,
-                     "Webhook (SubjectAccessReview, the default with Kubernetes), AlwaysDeny (the default with --pods: "
-                     "group system:masters and health checks only), AlwaysAllow (loopback addresses only)")
+      ->delimiter(',')
+      ->capture_default_str();
+  access
+      ->add_option("--requestheader-extra-headers-prefix", o.requestheader_extra_headers_prefix, "")
+      ->delimiter(',')
+      ->capture_default_str();
+  access->add_flag(
+      "--anonymous-auth{true}", o.anonymous_auth,
+      "Let requests without credentials in as system:anonymous; loopback addresses only");
+  const std::map<std::string, AuthorizationMode> modes{
+      {"Webhook", AuthorizationMode::kWebhook},
+      {"AlwaysDeny", AuthorizationMode::kAlwaysDeny},
+      {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}};
+  access
+      ->add_option(
+          "--authorization-mode", o.authorization_mode,
+          "Webhook (SubjectAccessReview, the default with Kubernetes), AlwaysDeny (the default "
+          "with --pods: "
+          "group system:masters and health checks only), AlwaysAllow (loopback addresses only)")
       ->transform(CLI::CheckedTransformer(modes).description(""))
       ->type_name("MODE");
 
-  app.add_option("-v,--v", o.verbosity, "Log verbosity; 0 info, 1 and above debug")->capture_default_str();
+  app.add_option("-v,--v", o.verbosity, "Log verbosity; 0 info, 1 and above debug")
+      ->capture_default_str();
 }
 
 void add_replay(CLI::App& app, ReplayOptions& o) {
-  app.add_option("--input", o.input, "CSV with a header row of signals (t_s, completed_total, running, …)")
+  app.add_option("--input", o.input,
+                 "CSV with a header row of signals (t_s, completed_total, running, …)")
       ->type_name("FILE")
       ->required();
   app.add_option("--estimator", o.estimator, "classic")->capture_default_str();
   duration_flag(app, "--window", o.window_s, "Trailing window (default 60s)");
   duration_flag(app, "--warmup", o.warmup_s, "Busy time before the first figure (default 30s)");
-  app.add_option("--multiplier", o.multiplier, "Seconds of work that a replica may hold")->capture_default_str();
+  app.add_option("--multiplier", o.multiplier, "Seconds of work that a replica may hold")
+      ->capture_default_str();
   app.add_option("--percentile", o.percentile, "Of concurrency, 0 to 1")->capture_default_str();
-  app.add_option("--min-ticks", o.min_ticks, "Busy samples before the first figure")->capture_default_str();
-  app.add_option("--aggregation", o.aggregation, "last, lifetime_max, max, mean or pNN")->capture_default_str();
+  app.add_option("--min-ticks", o.min_ticks, "Busy samples before the first figure")
+      ->capture_default_str();
+  app.add_option("--aggregation", o.aggregation, "last, lifetime_max, max, mean or pNN")
+      ->capture_default_str();
 }
 
-bool is_loopback(const std::string& address) { return address.rfind("127.", 0) == 0 || address == "::1"; }
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "::1";
+}
 
 std::optional<std::string> complaint(ServeOptions& o) {
   const bool kubernetes = o.pods_file.empty();
@@ -124,20 +162,24 @@ std::optional<std::string> complaint(ServeOptions& o) {
   o.scrape_timeout = std::min(o.scrape_timeout, o.scrape_interval);
   if (kubernetes) {
     if (o.anonymous_auth) {
-      return "--anonymous-auth is for --pods alone; with Kubernetes, callers come through the aggregation layer or with a token";
+      return "--anonymous-auth is for --pods alone; with Kubernetes, callers come through the "
+             "aggregation layer or with a token";
     }
     if (o.authorization_mode != AuthorizationMode::kWebhook) {
       return "--authorization-mode is for --pods alone; with Kubernetes it is always Webhook";
     }
     if (!o.client_ca_file.empty() || !o.requestheader_client_ca_file.empty()) {
-      return "--client-ca-file and --requestheader-client-ca-file are for --pods alone; with Kubernetes they come from the "
+      return "--client-ca-file and --requestheader-client-ca-file are for --pods alone; with "
+             "Kubernetes they come from the "
              "ConfigMap kube-system/extension-apiserver-authentication";
     }
     return std::nullopt;
   }
-  if (o.authorization_mode == AuthorizationMode::kWebhook) o.authorization_mode = AuthorizationMode::kAlwaysDeny;
+  if (o.authorization_mode == AuthorizationMode::kWebhook)
+    o.authorization_mode = AuthorizationMode::kAlwaysDeny;
   if (!is_loopback(o.bind_address)) {
-    if (o.anonymous_auth) return "--anonymous-auth needs a loopback --bind-address such as 127.0.0.1";
+    if (o.anonymous_auth)
+      return "--anonymous-auth needs a loopback --bind-address such as 127.0.0.1";
     if (o.authorization_mode == AuthorizationMode::kAlwaysAllow) {
       return "--authorization-mode AlwaysAllow needs a loopback --bind-address such as 127.0.0.1";
     }
@@ -154,7 +196,9 @@ std::string nearest_flag(const CLI::App& app, const std::string& given) {
 }  // namespace
 
 Result<Options> parse_options(int argc, const char* const* argv) {
-  CLI::App app("Loadline: serves the estimated capacity of model-serving pods to Kubernetes autoscalers.", "loadline");
+  CLI::App app(
+      "Loadline: serves the estimated capacity of model-serving pods to Kubernetes autoscalers.",
+      "loadline");
   app.set_version_flag("--version", "loadline " LOADLINE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(44);
@@ -164,21 +208,32 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   ProbeOptions probe;
   ReplayOptions replay;
 
-  CLI::App* serve_app = app.add_subcommand("serve", "The main job: scrape the pods, answer custom.metrics.k8s.io");
+  CLI::App* serve_app =
+      app.add_subcommand("serve", "The main job: scrape the pods, answer custom.metrics.k8s.io");
   add_serve(*serve_app, serve);
 
-  CLI::App* demo_app = app.add_subcommand("demo", "The main job on simulated engines; no cluster needed");
-  duration_flag(*demo_app, "--duration", demo.duration, "End by itself after this long (default 2m)");
-  demo_app->add_option("--secure-port", demo.secure_port, "HTTPS port on 127.0.0.1; 0 takes any free one")
+  CLI::App* demo_app =
+      app.add_subcommand("demo", "The main job on simulated engines; no cluster needed");
+  duration_flag(*demo_app, "--duration", demo.duration,
+                "End by itself after this long (default 2m)");
+  demo_app
+      ->add_option("--secure-port", demo.secure_port,
+                   "HTTPS port on 127.0.0.1; 0 takes any free one")
       ->capture_default_str();
-  demo_app->add_option("--engines", demo.engines, "Simulated engines")->check(CLI::Range(1, 32))->capture_default_str();
+  demo_app->add_option("--engines", demo.engines, "Simulated engines")
+      ->check(CLI::Range(1, 32))
+      ->capture_default_str();
 
-  CLI::App* probe_app = app.add_subcommand("probe", "Look at one engine's metrics page: engine, signals, what is missing");
+  CLI::App* probe_app = app.add_subcommand(
+      "probe", "Look at one engine's metrics page: engine, signals, what is missing");
   std::string output = "text";
-  probe_app->add_option("source", probe.source, "http://HOST:PORT/PATH, or a FILE that holds a page")->required();
+  probe_app
+      ->add_option("source", probe.source, "http://HOST:PORT/PATH, or a FILE that holds a page")
+      ->required();
   probe_app->add_option("--output", output, "text or json")->check(CLI::IsMember({"text", "json"}));
 
-  CLI::App* replay_app = app.add_subcommand("replay", "Recorded samples through an estimator; a JSON object a row");
+  CLI::App* replay_app =
+      app.add_subcommand("replay", "Recorded samples through an estimator; a JSON object a row");
   add_replay(*replay_app, replay);
 
   try {
@@ -186,8 +241,9 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     const CLI::App* asked = &app;
     for (const CLI::App* sub : app.get_subcommands()) asked = sub;
-    return Options(HelpText{done.get_name() == "CallForVersion" ? std::string("loadline " LOADLINE_VERSION "\n")
-                                                                : asked->help()});
+    return Options(HelpText{done.get_name() == "CallForVersion"
+                                ? std::string("loadline " LOADLINE_VERSION "\n")
+                                : asked->help()});
   } catch (const CLI::ExtrasError& error) {
     const CLI::App* asked = &app;
     for (const CLI::App* sub : app.get_subcommands()) asked = sub;

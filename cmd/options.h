@@ -1,5 +1,8 @@
-// The command line: one struct a subcommand, filled and checked. Wrong input is one clear line that names the flag and the cure.
+// The command line: one struct a subcommand, filled and checked. Wrong input is one clear line that
+// names the flag and the cure.
 #pragma once
+
+#include "cmd/replay.h"
 
 #include <chrono>
 #include <cstdint>
@@ -7,8 +10,6 @@
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "cmd/replay.h"
 
 namespace loadline::cmd {
 
@@ -21,7 +22,8 @@ struct ServeOptions {
 
   std::string bind_address = "0.0.0.0";
   std::uint16_t secure_port = 10250;
-  std::string tls_cert_file, tls_private_key_file;  // both or none: a self-signed certificate in memory
+  std::string tls_cert_file,
+      tls_private_key_file;  // both or none: a self-signed certificate in memory
   std::chrono::milliseconds shutdown_delay{0};
 
   std::chrono::milliseconds scrape_interval{5'000};

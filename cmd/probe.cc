@@ -1,14 +1,5 @@
 #include "cmd/probe.h"
 
-#include <fmt/format.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/url/parse.hpp>
-#include <memory>
-#include <optional>
-#include <utility>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/task_group.h"
@@ -17,19 +8,31 @@
 #include "scrape/exposition.h"
 #include "scrape/scraper.h"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/url/parse.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
 namespace loadline::cmd {
 namespace {
 
-Result<scrape::Target> target_of(const std::string& url, std::shared_ptr<const scrape::WantedNames> wanted) {
+Result<scrape::Target> target_of(const std::string& url,
+                                 std::shared_ptr<const scrape::WantedNames> wanted) {
   const auto parsed = boost::urls::parse_uri(url);
   if (!parsed || parsed->host().empty()) {
-    return Error(Code::kBadRequest, fmt::format("{} is no URL such as http://10.1.2.3:8000/metrics", url));
+    return Error(Code::kBadRequest,
+                 fmt::format("{} is no URL such as http://10.1.2.3:8000/metrics", url));
   }
   if (parsed->scheme() != "http") {
     return Error(Code::kBadRequest, fmt::format("{}: only http:// can be probed", url));
   }
   if (parsed->has_userinfo()) {
-    return Error(Code::kBadRequest, fmt::format("{}: credentials in the URL are not used; leave them out", url));
+    return Error(Code::kBadRequest,
+                 fmt::format("{}: credentials in the URL are not used; leave them out", url));
   }
   if (parsed->has_port() && !parsed->port().empty() && parsed->port_number() == 0) {
     return Error(Code::kBadRequest, fmt::format("{}: the port must be 1 to 65535", url));
@@ -44,12 +47,14 @@ Result<scrape::Target> target_of(const std::string& url, std::shared_ptr<const s
   return target;
 }
 
-boost::asio::awaitable<void> scrape_into(scrape::Target target, std::optional<scrape::ScrapeResult>& page) {
+boost::asio::awaitable<void> scrape_into(scrape::Target target,
+                                         std::optional<scrape::ScrapeResult>& page) {
   scrape::ScrapeResult result = co_await scrape::scrape_once(std::move(target), system_clock());
   page.emplace(std::move(result));
 }
 
-Result<scrape::ScrapeResult> scrape_url(const std::string& url, std::shared_ptr<const scrape::WantedNames> wanted) {
+Result<scrape::ScrapeResult> scrape_url(const std::string& url,
+                                        std::shared_ptr<const scrape::WantedNames> wanted) {
   auto target = target_of(url, std::move(wanted));
   if (!target) return target.error();
   std::optional<scrape::ScrapeResult> page;
@@ -57,9 +62,12 @@ Result<scrape::ScrapeResult> scrape_url(const std::string& url, std::shared_ptr<
   TaskGroup tasks(loop.get_executor());
   tasks.spawn("probe", scrape_into(std::move(*target), page));
   loop.run();
-  if (!page) return Error(Code::kInternal, "the scrape of " + url + " ended without a result; please report this");
+  if (!page)
+    return Error(Code::kInternal,
+                 "the scrape of " + url + " ended without a result; please report this");
   if (page->failure != scrape::ScrapeFailure::kNone) {
-    return Error(Code::kUnavailable, fmt::format("{}: {} ({})", url, page->message, scrape::to_string(page->failure)));
+    return Error(Code::kUnavailable,
+                 fmt::format("{}: {} ({})", url, page->message, scrape::to_string(page->failure)));
   }
   return std::move(*page);
 }
@@ -96,7 +104,8 @@ void write_text(const provider::ProbeReport& report, std::ostream& out) {
 
 Status probe(const ProbeOptions& options, std::ostream& out) {
   const auto profiles = provider::built_in_profiles();
-  const auto wanted = std::make_shared<const scrape::WantedNames>(provider::wanted_sample_names(profiles));
+  const auto wanted =
+      std::make_shared<const scrape::WantedNames>(provider::wanted_sample_names(profiles));
   const bool is_url = options.source.find("://") != std::string::npos;
   auto page = is_url ? scrape_url(options.source, wanted) : scan_file(options.source, *wanted);
   if (!page) return page.error();

@@ -1,10 +1,11 @@
-// `loadline probe`: one metrics page, from an engine or a file: which engine, which signals, what is missing.
+// `loadline probe`: one metrics page, from an engine or a file: which engine, which signals, what
+// is missing.
 #pragma once
-
-#include <ostream>
 
 #include "base/result.h"
 #include "cmd/options.h"
+
+#include <ostream>
 
 namespace loadline::cmd {
 

@@ -1,15 +1,16 @@
 #include "cmd/serve.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <csignal>
-#include <cstdlib>
-#include <optional>
-
 #include "base/log.h"
 #include "cmd/data_loop.h"
 #include "cmd/serving_loop.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
 
 namespace loadline::cmd {
 namespace {
@@ -19,14 +20,16 @@ namespace asio = boost::asio;
 constexpr std::chrono::seconds kMostDrain{30};
 
 std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread is started
+  const char* value =
+      std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread is started
   return value == nullptr ? std::string() : value;
 }
 
 Result<std::optional<kube::ClientConfig>> find_kubernetes(const ServeOptions& options) {
   if (!options.pods_file.empty()) return std::optional<kube::ClientConfig>();
   auto config = options.kubeconfig.empty()
-                    ? kube::in_cluster_config(environment("KUBERNETES_SERVICE_HOST"), environment("KUBERNETES_SERVICE_PORT"))
+                    ? kube::in_cluster_config(environment("KUBERNETES_SERVICE_HOST"),
+                                              environment("KUBERNETES_SERVICE_PORT"))
                     : kube::load_kubeconfig(options.kubeconfig);
   if (!config) return config.error();
   return std::optional<kube::ClientConfig>(std::move(*config));

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,9 @@ std::vector<apiserver::HealthCheck> live_checks(const DataLoop& data) {
   return {{"data-loop", std::move(turning)}};
 }
 
-std::vector<apiserver::HealthCheck> ready_checks(const DataLoop& data,
-                                                 const Snapshot<apiserver::AuthenticationTrust>& trust,
-                                                 const std::atomic<bool>& draining) {
+std::vector<apiserver::HealthCheck> ready_checks(
+    const DataLoop& data, const Snapshot<apiserver::AuthenticationTrust>& trust,
+    const std::atomic<bool>& draining) {
   auto shutdown = [&draining]() -> Status {
     if (!draining) return {};
     return Error(Code::kUnavailable, "shutting down");
@@ -37,7 +38,8 @@ std::vector<apiserver::HealthCheck> ready_checks(const DataLoop& data,
   auto pods = [&data]() -> Status {
     const auto view = data.view().get();
     if (view->pods_synced) return {};
-    return Error(Code::kUnavailable, view->problem.empty() ? "the pods have not been listed yet" : view->problem);
+    return Error(Code::kUnavailable,
+                 view->problem.empty() ? "the pods have not been listed yet" : view->problem);
   };
   auto scrapes = [&data]() -> Status {
     if (data.view().get()->first_scrapes_done) return {};
@@ -48,6 +50,23 @@ std::vector<apiserver::HealthCheck> ready_checks(const DataLoop& data,
           {"informer-sync", std::move(pods)},
           {"first-scrapes", std::move(scrapes)}};
 }
+
+// Without Kubernetes there is nobody to ask: what is neither privileged nor open is denied.
+class NobodyToAsk final : public kube::Transport {
+ public:
+  asio::awaitable<Result<kube::ApiResponse>> request(std::string, std::string, std::string,
+                                                     std::string) override {
+    kube::ApiResponse denied;
+    denied.status = 201;
+    denied.content_type = "application/json";
+    denied.body =
+        R"({"status":{"allowed":false,"reason":"without Kubernetes only system:masters may; see --authorization-mode"}})";
+    co_return denied;
+  }
+  asio::awaitable<Result<int>> stream(std::string, std::string, const StreamSink&) override {
+    co_return Error(Code::kUnavailable, "there is no Kubernetes to watch");
+  }
+};
 
 void write_queries(apiserver::MetricsPage& page, const provider::QueryMetrics& m) {
   page.family("loadline_metric_queries_total", apiserver::MetricType::kCounter,
@@ -65,11 +84,12 @@ ServingLoop::ServingLoop(const DataLoop& data, const Clock& clock) : data_(data)
 
 ServingLoop::~ServingLoop() { stop(std::chrono::milliseconds(0)); }
 
-Result<std::unique_ptr<ServingLoop>> ServingLoop::create(const ServeOptions& options,
-                                                         const std::optional<kube::ClientConfig>& kubernetes,
-                                                         const DataLoop& data, const Clock& clock) {
+Result<std::unique_ptr<ServingLoop>> ServingLoop::create(
+    const ServeOptions& options, const std::optional<kube::ClientConfig>& kubernetes,
+    const DataLoop& data, const Clock& clock) {
   std::unique_ptr<ServingLoop> loop(new ServingLoop(data, clock));
-  auto certificate = ServingCertificate::create(options, {"localhost", "loadline.loadline-system.svc", "127.0.0.1"});
+  auto certificate = ServingCertificate::create(
+      options, {"localhost", "loadline.loadline-system.svc", "127.0.0.1"});
   if (!certificate) return certificate.error();
   loop->certificate_ = std::move(*certificate);
   if (kubernetes) {
@@ -89,15 +109,17 @@ Result<std::unique_ptr<ServingLoop>> ServingLoop::create(const ServeOptions& opt
 void ServingLoop::make_access(const ServeOptions& options) {
   apiserver::DelegatedAuthenticator::Options authentication;
   authentication.anonymous = api_ != nullptr || options.anonymous_auth;
-  authenticator_ = std::make_unique<apiserver::DelegatedAuthenticator>(trust_->current(), api_.get(), clock_,
-                                                                       authentication);
+  authenticator_ = std::make_unique<apiserver::DelegatedAuthenticator>(
+      trust_->current(), api_.get(), clock_, authentication);
   if (options.authorization_mode == AuthorizationMode::kAlwaysAllow) {
     allow_all_ = std::make_unique<apiserver::AllowAll>();
     authorizer_ = allow_all_.get();
     return;
   }
-  delegated_ = std::make_unique<apiserver::DelegatedAuthorizer>(api_.get(), clock_,
-                                                                apiserver::DelegatedAuthorizer::Options{});
+  if (!api_) nobody_ = std::make_unique<NobodyToAsk>();
+  kube::Transport& reviews = api_ ? static_cast<kube::Transport&>(*api_) : *nobody_;
+  delegated_ = std::make_unique<apiserver::DelegatedAuthorizer>(
+      reviews, clock_, apiserver::DelegatedAuthorizer::Options{});
   authorizer_ = delegated_.get();
 }
 
@@ -112,23 +134,26 @@ void ServingLoop::make_server(const ServeOptions& options) {
     write_metrics(page, authenticator_->metrics());
     if (delegated_) write_metrics(page, delegated_->metrics());
     write_queries(page, metrics_->metrics());
-    page.counter("loadline_serving_certificate_reloads_total", "Serving certificates taken into use.",
-                 certificate_->reloads_total);
-    page.counter("loadline_serving_certificate_reload_failures_total", "Serving certificates refused.",
-                 certificate_->reload_failures_total);
-    page.counter("loadline_authentication_configuration_reloads_total", "Authentication configurations taken into use.",
-                 trust_->reloads_total);
+    page.counter("loadline_serving_certificate_reloads_total",
+                 "Serving certificates taken into use.", certificate_->reloads_total);
+    page.counter("loadline_serving_certificate_reload_failures_total",
+                 "Serving certificates refused.", certificate_->reload_failures_total);
+    page.counter("loadline_authentication_configuration_reloads_total",
+                 "Authentication configurations taken into use.", trust_->reloads_total);
     page.counter("loadline_authentication_configuration_reload_failures_total",
-                 "Attempts to read the authentication configuration that failed.", trust_->reload_failures_total);
+                 "Attempts to read the authentication configuration that failed.",
+                 trust_->reload_failures_total);
     data_.write_metrics(page);
   }};
-  api_server_ = std::make_unique<apiserver::ApiServer>(std::move(server), *metrics_, *authenticator_, *authorizer_, clock_);
+  api_server_ = std::make_unique<apiserver::ApiServer>(std::move(server), *metrics_,
+                                                       *authenticator_, *authorizer_, clock_);
   net::HttpServer::Options https;
   https.bind_address = options.bind_address;
   https.port = options.secure_port;
   https.tls = [this] { return certificate_->current(); };
-  https_ = std::make_unique<net::HttpServer>(loop_.get_executor(), std::move(https), api_server_->handler(),
-                                             apiserver::ApiServer::on_error);
+  https_ =
+      std::make_unique<net::HttpServer>(loop_.get_executor(), std::move(https),
+                                        api_server_->handler(), apiserver::ApiServer::on_error);
 }
 
 Status ServingLoop::start() {

@@ -1,14 +1,6 @@
 // The serving loop: one thread that answers HTTPS from the newest view.
 #pragma once
 
-#include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-
 #include "apiserver/api_server.h"
 #include "base/task_group.h"
 #include "cmd/data_loop.h"
@@ -19,14 +11,23 @@
 #include "net/http_server.h"
 #include "provider/pod_metrics.h"
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
 namespace loadline::cmd {
 
 // Built, drained and stopped by the main thread. The data loop outlives it.
 class ServingLoop {
  public:
-  static Result<std::unique_ptr<ServingLoop>> create(const ServeOptions& options,
-                                                     const std::optional<kube::ClientConfig>& kubernetes,
-                                                     const DataLoop& data, const Clock& clock);
+  static Result<std::unique_ptr<ServingLoop>> create(
+      const ServeOptions& options, const std::optional<kube::ClientConfig>& kubernetes,
+      const DataLoop& data, const Clock& clock);
   ~ServingLoop();
 
   // Listens; the error names the address and the cure.
@@ -49,10 +50,12 @@ class ServingLoop {
   const DataLoop& data_;
   const Clock& clock_;
   boost::asio::io_context loop_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{loop_.get_executor()};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      loop_.get_executor()};
   TaskGroup tasks_{loop_.get_executor()};
   std::atomic<bool> draining_{false};
-  std::unique_ptr<kube::ApiClient> api_;  // null without Kubernetes
+  std::unique_ptr<kube::ApiClient> api_;     // null without Kubernetes
+  std::unique_ptr<kube::Transport> nobody_;  // in its place
   std::unique_ptr<ServingCertificate> certificate_;
   std::unique_ptr<FollowedTrust> trust_;
   std::unique_ptr<apiserver::DelegatedAuthenticator> authenticator_;
