@@ -1,5 +1,6 @@
 // Exponential back-off with jitter: the pauses between attempts at something that keeps failing.
-// Pure: the generator is seeded by the caller, so a test sees the same pauses each time. Not thread-safe.
+// Pure: the generator is seeded by the caller, so a test sees the same pauses each time. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ class Backoff {
 
   // The next pause; each call doubles the step up to the most.
   std::chrono::milliseconds next() {
-    const double step = step_ == 0 ? static_cast<double>(policy_.first.count()) : step_ * policy_.factor;
+    const double step =
+        step_ == 0 ? static_cast<double>(policy_.first.count()) : step_ * policy_.factor;
     step_ = std::min(step, static_cast<double>(policy_.most.count()));
     std::uniform_real_distribution<double> share(1.0 - policy_.jitter, 1.0);
     return std::chrono::milliseconds(static_cast<std::int64_t>(step_ * share(random_)));

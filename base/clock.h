@@ -1,5 +1,5 @@
-// Time as an interface, so that tests own it. Steady time orders and measures; wall time is only shown to people and
-// put into answers. Nothing outside base/clock.cc asks a std clock.
+// Time as an interface, so that tests own it. Steady time orders and measures; wall time is only
+// shown to people and put into answers. Nothing outside base/clock.cc asks a std clock.
 #pragma once
 
 #include <chrono>

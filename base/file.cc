@@ -1,24 +1,25 @@
 #include "base/file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace loadline {
 namespace {
 
 Error file_error(const std::string& what, const std::string& path, int number) {
-  const Code code = number == ENOENT                        ? Code::kNotFound
+  const Code code = number == ENOENT                      ? Code::kNotFound
                     : number == EACCES || number == EPERM ? Code::kForbidden
-                                                            : Code::kInternal;
-  return Error(code, fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(number)));
+                                                          : Code::kInternal;
+  return Error(
+      code, fmt::format("cannot {} {}: {}", what, path, std::generic_category().message(number)));
 }
 
 class Descriptor {
@@ -49,7 +50,8 @@ Result<std::string> read_file(const std::string& path, std::size_t most_bytes) {
     if (n == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(n));
     if (bytes.size() > most_bytes) {
-      return Error(Code::kTooLarge, fmt::format("cannot read {}: it is larger than {} bytes", path, most_bytes));
+      return Error(Code::kTooLarge,
+                   fmt::format("cannot read {}: it is larger than {} bytes", path, most_bytes));
     }
   }
 }

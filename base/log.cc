@@ -1,13 +1,13 @@
 #include "base/log.h"
 
+#include "base/clock.h"
+
 #include <fmt/format.h>
-#include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "base/clock.h"
+#include <unistd.h>
 
 namespace loadline {
 namespace {
@@ -45,8 +45,9 @@ LogPair kv(std::string_view key, double value) {
 
 void write_log(LogLevel level, std::string_view message, std::initializer_list<LogPair> pairs) {
   if (level < least_level.load(std::memory_order_relaxed)) return;
-  std::string line = fmt::format(R"({{"ts":"{}","level":"{}","msg":{})", rfc3339(system_clock().wall_now()),
-                                 level_name(level), json_quote(message));
+  std::string line =
+      fmt::format(R"({{"ts":"{}","level":"{}","msg":{})", rfc3339(system_clock().wall_now()),
+                  level_name(level), json_quote(message));
   for (const LogPair& pair : pairs) line += fmt::format(",{}:{}", json_quote(pair.key), pair.json);
   line += "}\n";
   // A log that cannot be written must not stop the server.

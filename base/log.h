@@ -1,4 +1,5 @@
-// Structured log: one JSON object a line on stderr, a constant sentence and typed pairs, as klog's InfoS.
+// Structured log: one JSON object a line on stderr, a constant sentence and typed pairs, as klog's
+// InfoS.
 //   log_info("target added", kv("pod", "ns/a"), kv("port", 8000));
 // Thread-safe: a line is written by one write(2). Secrets never go in: there is no kv for a Secret.
 #pragma once

@@ -1,5 +1,6 @@
-// The server's own counters: a struct of them per component, no global registry; apiserver/metrics_page.cc renders them.
-// Thread-safe, relaxed: a number on a page, never a condition in code.
+// The server's own counters: a struct of them per component, no global registry;
+// apiserver/metrics_page.cc renders them. Thread-safe, relaxed: a number on a page, never a
+// condition in code.
 #pragma once
 
 #include <atomic>

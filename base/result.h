@@ -1,9 +1,11 @@
-// A value or an Error; discarding one is a compiler warning. Errors carry a Code that follows the reasons of the
-// Kubernetes Status object, so that one function (apiserver/status.cc) maps them to HTTP.
+// A value or an Error; discarding one is a compiler warning. Errors carry a Code that follows the
+// reasons of the Kubernetes Status object, so that one function (apiserver/status.cc) maps them to
+// HTTP.
 #pragma once
 
-#include <string>
 #include <tl/expected.hpp>
+
+#include <string>
 #include <utility>
 
 namespace loadline {
@@ -35,7 +37,8 @@ template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using tl::expected<T, Error>::expected;
-  Result(Error error) : tl::expected<T, Error>(tl::unexpect, std::move(error)) {}  // NOLINT: by design
+  Result(Error error)
+      : tl::expected<T, Error>(tl::unexpect, std::move(error)) {}  // NOLINT: by design
 };
 
 using Status = Result<void>;

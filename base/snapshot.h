@@ -1,6 +1,6 @@
-// The only bridge between the loops: the newest immutable T, published by one loop and read by any thread.
-// Thread-safe. A mutex around a pointer swap, because libstdc++ 12's atomic<shared_ptr> is a data race to
-// ThreadSanitizer (docs/architecture.md).
+// The only bridge between the loops: the newest immutable T, published by one loop and read by any
+// thread. Thread-safe. A mutex around a pointer swap, because libstdc++ 12's atomic<shared_ptr> is
+// a data race to ThreadSanitizer (docs/architecture.md).
 #pragma once
 
 #include <memory>

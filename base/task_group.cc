@@ -1,5 +1,7 @@
 #include "base/task_group.h"
 
+#include "base/log.h"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -9,11 +11,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
+
 #include <exception>
 #include <list>
 #include <utility>
-
-#include "base/log.h"
 
 namespace loadline {
 
@@ -29,7 +30,8 @@ struct TaskGroup::State {
   bool cancelled = false;
 };
 
-TaskGroup::TaskGroup(asio::any_io_executor executor) : state_(std::make_shared<State>(std::move(executor))) {}
+TaskGroup::TaskGroup(asio::any_io_executor executor)
+    : state_(std::make_shared<State>(std::move(executor))) {}
 
 TaskGroup::~TaskGroup() = default;
 

@@ -1,10 +1,11 @@
-// Owns the coroutines of one component: spawns, counts, cancels and waits for them. No coroutine runs outside a group.
-// Loop-bound: every call on the executor's thread. An exception that leaves a task is a bug: it is logged and counted,
-// and ends that task alone.
+// Owns the coroutines of one component: spawns, counts, cancels and waits for them. No coroutine
+// runs outside a group. Loop-bound: every call on the executor's thread. An exception that leaves a
+// task is a bug: it is logged and counted, and ends that task alone.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <string>

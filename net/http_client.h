@@ -42,7 +42,7 @@ struct HttpLimits {
   std::chrono::milliseconds body_timeout{10'000};    // for the whole body; 0: none (a watch)
   std::chrono::milliseconds idle_timeout{0};         // between two reads of the body; 0: none
   std::size_t head_bytes = 64u << 10;
-  std::size_t body_bytes = 64u << 20;
+  std::size_t body_bytes = 64u << 20;  // 0: none (a watch)
 };
 
 struct HttpResponseHead {
@@ -72,9 +72,10 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Sends and reads the whole answer. A kept connection that the peer had closed meanwhile is
-  // replaced once, unseen, for GET only. Errors: kUnavailable (refused, reset, cut short),
-  // kTimeout, kTooLarge, kInternal (malformed answer).
+  // Sends and reads the whole answer. A kept connection that has ended meanwhile is replaced
+  // unseen: for every method before the request is sent, once for GET after it. Errors:
+  // kUnavailable (refused, reset, cut short, cancelled), kTimeout, kTooLarge, kInternal (malformed
+  // answer), kBadRequest (a target or header that would break out of its line).
   boost::asio::awaitable<Result<HttpResponse>> request(HttpRequest request);
 
   // The same, handing the body on as it arrives. The sink must outlive the call. Ends with the

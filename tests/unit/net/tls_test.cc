@@ -103,7 +103,7 @@ TEST(Tls, TlsToAPlainPortAndPlainToATlsPortHaveTheirReasons) {
       [](RawSocket& peer, int) { peer.send(std::string("\x15\x03\x01\0\x02\x02F", 7)); });
   const auto to_alert = fetch(alerting.port(), nullptr, "");
   ASSERT_FALSE(to_alert);
-  EXPECT_NE(to_alert.error().message.find("does the port want TLS"), std::string::npos)
+  EXPECT_NE(to_alert.error().message.find("does the port want https"), std::string::npos)
       << to_alert.error().message;
 }
 
