@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ran=0
-for bench in build/release/bench/*_bench; do
-  [ -x "$bench" ] || continue
+for bench in build/release/bench/bench_*; do
+  [ -f "$bench" ] && [ -x "$bench" ] || continue
   echo "== $(basename "$bench")"
   "$bench"
   ran=$((ran + 1))

@@ -94,7 +94,9 @@ TEST_F(SimulatedFleetTest, LoadIsSharedAndShown) {
     EXPECT_TRUE(late.has_value());
     EXPECT_EQ(self->fleet.counters().offered, 0);
     self->clock.advance(seconds(10));
-    if (late) EXPECT_EQ(co_await self->get(*late, "/metrics"), 200);
+    if (late) {
+      EXPECT_EQ(co_await self->get(*late, "/metrics"), 200);
+    }
     const std::vector<SimulatedEngine> engines = self->fleet.engines();
     EXPECT_EQ(engines.size(), 3u);
     for (const SimulatedEngine& engine : engines) {
@@ -142,7 +144,9 @@ TEST_F(SimulatedFleetTest, ARemovedEngineIsGoneWithItsRequests) {
     EXPECT_EQ(co_await self->get(*address, "/metrics"), 0);
     const Status again = co_await self->fleet.remove(*address);
     EXPECT_FALSE(again.has_value());
-    if (!again) EXPECT_EQ(again.error().code, Code::kNotFound);
+    if (!again) {
+      EXPECT_EQ(again.error().code, Code::kNotFound);
+    }
   };
   run(test(this));
 }
@@ -153,7 +157,9 @@ TEST_F(SimulatedFleetTest, WhatCannotBeIsRefusedWithACure) {
                             "127.0.0.1:8x", "1.2.3:80"}) {
       const Result<std::string> got = self->fleet.add(bad);
       EXPECT_FALSE(got.has_value()) << bad;
-      if (!got) EXPECT_EQ(got.error().code, Code::kBadRequest) << bad;
+      if (!got) {
+        EXPECT_EQ(got.error().code, Code::kBadRequest) << bad;
+      }
     }
     EXPECT_FALSE(self->fleet.add("127.0.0.1:0", seconds(1)).has_value());
     const Result<std::string> address = self->fleet.add("127.0.0.1:0");
@@ -161,7 +167,9 @@ TEST_F(SimulatedFleetTest, WhatCannotBeIsRefusedWithACure) {
     if (!address) co_return;
     const Result<std::string> twice = self->fleet.add(*address);
     EXPECT_FALSE(twice.has_value());
-    if (!twice) EXPECT_EQ(twice.error().code, Code::kConflict);
+    if (!twice) {
+      EXPECT_EQ(twice.error().code, Code::kConflict);
+    }
     EXPECT_EQ(self->fleet.engines().size(), 1u);
     for (const double rate : {-1.0, 1e9, std::nan("")}) {
       EXPECT_FALSE(self->fleet.set_rate(rate).has_value());
