@@ -27,7 +27,7 @@ namespace loadline::provider {
 struct CollectorConfig {
   DiscoveryConfig discovery;  // without wanted: wanted and engine_pages are the profiles'
   estimator::ClassicOptions classic;
-  // 0: every scrape is published at once (about 10 ns a pod). Above: not more often, and the owner
+  // 0: every scrape is published at once (about 25 ns a pod). Above: not more often, and the owner
   // has to call flush() as often, or the last scrapes of a burst wait for the next one.
   std::chrono::milliseconds publish_every{0};
 };
