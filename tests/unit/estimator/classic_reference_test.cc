@@ -78,22 +78,25 @@ class Reference {
   std::vector<double> published_;
 };
 
+// A whole number below n.
+double below(std::mt19937& random, unsigned n) { return static_cast<double>(random() % n); }
+
 // Traffic with bursts, idle stretches, restarts, scrape gaps, clock steps, lost and nonsensical
 // cells.
 std::vector<EngineSignals> random_trace(std::mt19937& random) {
   const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
   const double nonsense[] = {std::nan(""), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity(), -3.0};
-  const double interval = 1.0 + random() % 15;
-  const unsigned most_running = 1 + random() % 256;
-  double t_s = random() % 100'000, completed = random() % 5000;
+  const double interval = 1.0 + below(random, 15);
+  const unsigned most_running = 1 + static_cast<unsigned>(random() % 256);
+  double t_s = below(random, 100'000), completed = below(random, 5000);
   bool idle = chance(30);
   std::vector<EngineSignals> trace;
   for (int i = 0; i < 120; ++i) {
     EngineSignals s;
     s.t_s = t_s;
     s.completed_total = completed;
-    s.running = idle ? 0 : random() % (most_running + 1);
+    s.running = idle ? 0 : below(random, most_running + 1);
     if (chance(3)) s.completed_total.reset();
     if (chance(3)) s.running.reset();
     if (chance(2)) s.completed_total = nonsense[random() % 4];
@@ -101,12 +104,12 @@ std::vector<EngineSignals> random_trace(std::mt19937& random) {
     if (chance(1)) s.t_s = nonsense[random() % 3];
     trace.push_back(s);
 
-    t_s += interval * (0.9 + 0.001 * (random() % 200));
-    if (chance(2)) t_s += random() % 200;
-    if (chance(1)) t_s -= random() % 30;
+    t_s += interval * (0.9 + 0.001 * below(random, 200));
+    if (chance(2)) t_s += below(random, 200);
+    if (chance(1)) t_s -= below(random, 30);
     if (chance(8)) idle = !idle;
-    if (!idle && !chance(20)) completed += random() % 40;
-    if (chance(2)) completed = random() % 20;
+    if (!idle && !chance(20)) completed += below(random, 40);
+    if (chance(2)) completed = below(random, 20);
   }
   return trace;
 }
@@ -116,12 +119,12 @@ TEST(ClassicReference, EqualsTheReferenceOn2000RandomTraces) {
   int measured = 0, held = 0, unknown = 0;
   for (int trace = 0; trace < 2000; ++trace) {
     ClassicOptions options;
-    if (trace % 4 == 1) options.window_s = random() % 300;
-    if (trace % 4 == 2) options.warmup_s = random() % 90;
+    if (trace % 4 == 1) options.window_s = below(random, 300);
+    if (trace % 4 == 2) options.warmup_s = below(random, 90);
     if (trace % 4 == 3) {
-      options.percentile = (random() % 101) / 100.0;
+      options.percentile = below(random, 101) / 100.0;
       options.min_ticks = random() % 8;
-      options.multiplier = random() % 60;
+      options.multiplier = below(random, 60);
     }
     Classic classic(options);
     Reference reference(options);

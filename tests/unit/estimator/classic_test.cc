@@ -184,6 +184,9 @@ struct Row {
   double t_s, completed, running;
 };
 
+// A whole number below n.
+double below(std::mt19937& random, unsigned n) { return static_cast<double>(random() % n); }
+
 std::vector<Row> random_rows(unsigned seed, int count) {
   std::mt19937 random(seed);
   std::vector<Row> rows;
@@ -191,9 +194,9 @@ std::vector<Row> random_rows(unsigned seed, int count) {
   for (int i = 0; i < count; ++i) {
     const bool idle = random() % 5 == 0;
     rows.push_back(row);
-    row.t_s += 0.25 * (1 + random() % 40);
-    row.running = idle ? 0 : 1 + random() % 30;
-    row.completed += idle ? 0 : random() % 12;
+    row.t_s += 0.25 * (1 + below(random, 40));
+    row.running = idle ? 0 : 1 + below(random, 30);
+    row.completed += idle ? 0 : below(random, 12);
   }
   return rows;
 }
@@ -226,8 +229,8 @@ TEST(Classic, IdleTicksInsertedAnywhereChangeNothing) {
     for (const Row& row : rows) {
       place.push_back(longer.size());
       longer.push_back({row.t_s + idle_s, row.completed, row.running});
-      for (unsigned n = random() % 3; n > 0; --n) {
-        idle_s += 0.25 * (1 + random() % 200);
+      for (double n = below(random, 3); n > 0; --n) {
+        idle_s += 0.25 * (1 + below(random, 200));
         longer.push_back({row.t_s + idle_s, row.completed, 0});
       }
     }
@@ -299,7 +302,9 @@ TEST(Classic, AResetCostsExactlyOneTick) {
     const auto got = run(reset), want = run(refused);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_EQ(got[i].capacity, want[i].capacity);
-      if (i != at) EXPECT_EQ(got[i].reason, want[i].reason);
+      if (i != at) {
+        EXPECT_EQ(got[i].reason, want[i].reason);
+      }
     }
     EXPECT_EQ(got[at].reason, Reason::kCounterReset);
   }
@@ -316,7 +321,9 @@ TEST(Classic, AllTimesDoubledHalveTheCapacity) {
     const auto want = run(rows), got = run(slower, doubled);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ASSERT_EQ(got[i].capacity.has_value(), want[i].capacity.has_value());
-      if (want[i].capacity) EXPECT_EQ(*got[i].capacity, *want[i].capacity / 2);
+      if (want[i].capacity) {
+        EXPECT_EQ(*got[i].capacity, *want[i].capacity / 2);
+      }
       EXPECT_EQ(got[i].reason, want[i].reason);
     }
   }
