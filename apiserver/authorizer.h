@@ -68,7 +68,7 @@ class DelegatedAuthorizer final : public Authorizer {
   kube::Transport& reviews_;
   const Clock& clock_;
   Options options_;
-  ExpiringCache<kube::AccessDecision> cache_;  // by the digest of the review
+  ExpiringCache<kube::AccessDecision> cache_;  // by the digest of the question
   AuthorizationMetrics metrics_;
 };
 

@@ -1,15 +1,19 @@
 #include "apiserver/json_text.h"
 
-#include <cstdint>
+#include <array>
 
 namespace loadline::apiserver {
 namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-bool is_plain(unsigned char c) {
-  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
-}
+// Bytes that stand for themselves in a string.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = true;
+  for (const char c : {'"', '\\', '<', '>', '&'}) plain[static_cast<unsigned char>(c)] = false;
+  return plain;
+}();
 
 void append_escaped_ascii(std::string& out, unsigned char c) {
   switch (c) {
@@ -77,7 +81,7 @@ void append_json_string(std::string& out, std::string_view text) {
   std::size_t done = 0;  // what stands before it is written
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (is_plain(c)) {
+    if (kPlain[c]) {
       ++i;
       continue;
     }

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <map>
 
 namespace loadline::apiserver {
@@ -50,21 +52,26 @@ std::string selector_object(const std::map<std::string, std::string>& labels,
   return out + '}';
 }
 
-// Most pods of an answer were scraped within few seconds: the text of the last one is kept.
+// The pods of an answer were scraped within few intervals: the text of each second is made once.
 class TimestampText {
  public:
   const std::string& of(WallTime time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    if (text_.empty() || seconds != seconds_) {
-      seconds_ = seconds;
-      text_ = rfc3339(seconds);
+    const auto count = static_cast<std::uint64_t>(seconds.time_since_epoch().count());
+    Entry& entry = entries_[count % entries_.size()];
+    if (entry.text.empty() || entry.seconds != count) {
+      entry.seconds = count;
+      entry.text = rfc3339(seconds);
     }
-    return text_;
+    return entry.text;
   }
 
  private:
-  std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds> seconds_;
-  std::string text_;
+  struct Entry {
+    std::uint64_t seconds = 0;
+    std::string text;
+  };
+  std::array<Entry, 64> entries_;
 };
 
 void append_window(std::string& out, std::string_view member, const provider::MetricValue& value) {
@@ -72,7 +79,7 @@ void append_window(std::string& out, std::string_view member, const provider::Me
   out += ",\"";
   out += member;
   out += "\":";
-  fmt::format_to(std::back_inserter(out), "{}", value.window->count());
+  out += std::to_string(value.window->count());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // MetricValueList of custom.metrics.k8s.io as JSON, written straight into a string: members in the
-// order of Go's encoder, one line end at the end. Pure. About 0.3 µs an item. Source:
+// order of Go's encoder, one line end at the end. Pure. About 0.11 µs an item. Source:
 // k8s.io/metrics pkg/apis/custom_metrics.
 #pragma once
 

@@ -76,6 +76,33 @@ TEST_F(AuthorizerTest, DecisionsAreKeptForTheirTtl) {
   EXPECT_EQ(kubernetes_.access_reviews.size(), 3u);
 }
 
+TEST_F(AuthorizerTest, NoTwoQuestionsShareADecision) {
+  const auto review = [&](const std::string& name, std::vector<std::string> groups,
+                          std::map<std::string, std::vector<std::string>> extra,
+                          const std::string& target) {
+    kube::UserInfo user;
+    user.name = name;
+    user.groups = std::move(groups);
+    user.extra = std::move(extra);
+    kube::AccessAttributes attributes = parse_request("GET", target)->attributes;
+    EXPECT_TRUE(
+        run_to_end(authorizer_.authorize(std::move(user), std::move(attributes))).has_value());
+  };
+  for (int round = 0; round < 2; ++round) {
+    review("a", {"b"}, {}, kMetric);
+    review("a", {}, {}, kMetric);
+    review("a1:b", {}, {}, kMetric);
+    review("a", {"b", "c"}, {}, kMetric);
+    review("a", {"b1:c"}, {}, kMetric);
+    review("a", {"b"}, {{"k", {"v"}}}, kMetric);
+    review("a", {"b"}, {{"k", {}}, {"v", {}}}, kMetric);
+    review("a", {"b"}, {}, kMetric + "x");
+    review("a", {"b"}, {}, "/apis/custom.metrics.k8s.io/v1beta2/namespaces/d/pods/%2A/m");
+    review("a", {"b"}, {}, "/apis");
+  }
+  EXPECT_EQ(kubernetes_.access_reviews.size(), 10u);
+}
+
 TEST_F(AuthorizerTest, LongRequestsAreNotKept) {
   const std::string target = kMetric + std::string(10'000, 'x');
   EXPECT_FALSE(ask(target)->allowed);
