@@ -18,7 +18,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // What a line is by its first byte, as the number of samples that it counts for once it is stepped
 // over.
-enum : std::uint8_t { kComment = 0, kSample = 1, kOther = 2 };
+constexpr std::uint8_t kComment = 0, kSample = 1, kOther = 2;
 constexpr auto kLineKinds = [] {
   std::array<std::uint8_t, 256> kinds{};
   for (std::size_t c = 0; c < kinds.size(); ++c)

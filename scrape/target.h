@@ -17,8 +17,9 @@ struct Target {
   std::string host;  // IP literal
   std::uint16_t port = 0;
   std::string path = "/metrics";
-  std::shared_ptr<const WantedNames>
-      wanted;  // the only knowledge that travels against the data's way
+  // Never null. The only knowledge that travels against the data's way; compared by address, so
+  // share one.
+  std::shared_ptr<const WantedNames> wanted;
   std::chrono::milliseconds interval{5'000};
   std::chrono::milliseconds timeout{4'000};  // for the whole scrape; at most the interval
   std::size_t body_bytes = 16u << 20;
