@@ -165,6 +165,8 @@ Status read_server(const Section& cluster, ClientConfig& config) {
     config.port = *port;
   }
   const std::string_view path = url->encoded_path();
+  // Boost.URL 1.81 takes "https://h:443x" for the path x.
+  if (!path.empty() && path.front() != '/') return wrong("has no valid port");
   config.path_prefix = path.substr(0, path.find_last_not_of('/') + 1);
   return {};
 }

@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (std::fabs(value) >= loadline::kube::kMostQuantity) {
     check(std::abs(milli) == 9'200'000'000'000'000'000);
   } else if (std::abs(milli) == 1) {
-    check(off < 1);
+    check(off <= 1);
   } else {
     check(off <= 0.5001L);
   }

@@ -217,6 +217,7 @@ TEST_F(Kubeconfig, ABrokenClusterIsNamed) {
   f("server: \"https://u:p@h\"", "server", "user or password", __LINE__);
   f("server: \"https://h?x\"", "server", "query", __LINE__);
   f("server: \"https://h:0\"", "server", "port", __LINE__);
+  f("server: \"https://h:6443x\"", "server", "port", __LINE__);
   f("server: \"https://h:99999\"", "server", "port", __LINE__);
   f("server: \"https://\"", "server", "host", __LINE__);
   f("server: \"https://h a\"", "server", "no URL", __LINE__);
