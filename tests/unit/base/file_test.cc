@@ -14,7 +14,7 @@ namespace {
 class File : public testing::Test {
  protected:
   File() {
-    std::string pattern = testing::TempDir() + "loadline_file_XXXXXX";
+    std::string pattern = testing::TempDir() + "loadline_file_" + std::string(6, 'X');
     folder_ = ::mkdtemp(pattern.data());
   }
   ~File() override { std::filesystem::remove_all(folder_); }
