@@ -187,9 +187,17 @@ std::optional<std::string> complaint(ServeOptions& o) {
   return std::nullopt;
 }
 
+void flag_names(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+  for (const CLI::App* group :
+       app.get_subcommands([](const CLI::App* a) { return a->get_name().empty(); })) {
+    flag_names(*group, names);
+  }
+}
+
 std::string nearest_flag(const CLI::App& app, const std::string& given) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+  flag_names(app, names);
   return nearest_name(given.substr(0, given.find('=')), names);
 }
 

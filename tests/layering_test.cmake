@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Refuses an #include that goes against the data's way. allowed_<folder>: the folders whose headers it may include.
 set(allowed_base base)
 set(allowed_estimator estimator)
