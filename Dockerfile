@@ -13,7 +13,7 @@ FROM ${DEBIAN}
 # Debian's packages and not copied files, so that scanners see them. What `ldd build/release/loadline` asks for.
 RUN apt-get update -q \
  && apt-get install -q -y --no-install-recommends \
-      libssl3 libprotobuf32 libyaml-cpp0.7 libfmt9 libboost-url1.81.0 \
+      libssl3 libprotobuf-lite32 libyaml-cpp0.7 libfmt9 libboost-url1.81.0 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/loadline /usr/bin/loadline
 USER 65532:65532

@@ -156,7 +156,7 @@ class EndToEnd(unittest.TestCase):
 
     def test_06_one_pod_by_name_and_both_versions_forms(self):
         pod = min(self.pods())
-        for version, name in (("v1beta1", {"metricName": IN_FLIGHT}), ("v1beta2", {"metric": {"name": IN_FLIGHT}})):
+        for version, name in (("v1beta1", {"metricName": IN_FLIGHT}), ("v1beta2", {"metric": {"name": IN_FLIGHT, "selector": None}})):
             raw = self.kubectl("get", "--raw", metric_path(IN_FLIGHT, pod, version, selector=None)).stdout
             answer = json.loads(raw)
             self.assertEqual(("MetricValueList", f"{GROUP}/{version}"), (answer["kind"], answer["apiVersion"]))
