@@ -111,7 +111,8 @@ TEST(ExpositionDifferential, HandmadePagesReadAsTheReferenceReadsThem) {
 }
 
 std::string damaged(std::string page, std::mt19937& random) {
-  static const std::string kBytes("{}\",=\\ \t\n\r#:+-.eE019xnN<[\0\xef\xff\xc3", 33);
+  using namespace std::string_literals;
+  static const std::string kBytes = "{}\",=\\ \t\n\r#:+-.eE019xnN<[\0\xef\xff\xc3"s;
   const auto below = [&](std::size_t n) {
     return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
   };

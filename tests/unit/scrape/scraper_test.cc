@@ -82,7 +82,8 @@ TEST(Scraper, ScrapesOurServerAgainAndAgainOnOneConnection) {
   for (std::size_t i = 1; i < s.results.size(); ++i)
     EXPECT_GE(s.results[i]->time, s.results[i - 1]->time);
   EXPECT_EQ(s.results[0]->samples.at(0).value, 4);
-  if (s.results.size() == 3) EXPECT_EQ(server.metrics().connections_total.value(), 1u);
+  // A scrape that a busy machine lets expire costs its connection.
+  EXPECT_LE(server.metrics().connections_total.value(), 1 + s.results.size() - s.good("uid-1"));
   EXPECT_EQ(s.scraper.metrics().scrapes_total.value(), s.results.size());
   EXPECT_EQ(s.scraper.metrics().samples_total.value(), s.good("uid-1"));
   EXPECT_EQ(s.scraper.metrics().bytes_total.value(), s.good("uid-1") * page(4).size());
