@@ -50,10 +50,8 @@ def wait_until(what, condition, seconds, every=0.2):
             last = condition()
             if last:
                 return last
-        except (OSError, LookupError, AssertionError, http.client.HTTPException, subprocess.CalledProcessError) as error:
+        except (OSError, LookupError, AssertionError, http.client.HTTPException) as error:
             last = error
-            if isinstance(error, subprocess.CalledProcessError):
-                last = error.stderr
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {what}; last seen: {last!r}")
         time.sleep(every)
@@ -199,8 +197,10 @@ class ControlPlane:
 
     def client(self, program, *arguments, user="admin", check=True):
         environment = {**os.environ, "HOME": str(self.folder), "KUBECONFIG": str(self.folder / f"{user}.kubeconfig")}
-        return subprocess.run([str(part) for part in (program, *arguments)], check=check, capture_output=True, text=True,
-                              timeout=90, env=environment)
+        done = subprocess.run([str(part) for part in (program, *arguments)], capture_output=True, text=True, timeout=90,
+                              env=environment)
+        assert done.returncode == 0 or not check, f"{Path(program).name} {' '.join(map(str, arguments))}: {done.stderr}"
+        return done
 
     def kubectl(self, *arguments, **options):
         return self.client(self.assets / "kubectl", *arguments, **options)
