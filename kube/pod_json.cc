@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 class Reader final : public nlohmann::json_sax<Json> {
  public:
   static constexpr std::size_t kMostDepth = 64;
-  static constexpr std::size_t kMostValues = 100'000;
+  static constexpr std::size_t kMostValues = 20'000;
 
   using OnItem = std::function<void(const Json&)>;
   explicit Reader(OnItem on_item = nullptr) : on_item_(std::move(on_item)) {}

@@ -16,6 +16,9 @@ namespace loadline::kube {
 namespace {
 
 constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMostDocuments = 10'000;
+constexpr std::size_t kMostLineBytes = 1u << 20;  // the annotations of a pod are 256 KiB at most
+constexpr std::size_t kMostOpenBrackets = 1'000;  // brackets in texts count, too
 
 bool all_digits(std::string_view text) {
   return !text.empty() &&
@@ -131,19 +134,47 @@ class JsonWriter final : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
+// What the parser would suffer from before anybody can object. Control characters: it takes some
+// for the end of the text, and then finds empty documents for ever. A flow collection that may yet
+// be a key: it keeps the tokens of the whole line.
+Status check_lines(const std::string& yaml) {
+  std::size_t line = 1, length = 0, open = 0;
+  for (const char c : yaml) {
+    if (c == '\n') {
+      ++line;
+      length = open = 0;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' && c != '\r' && c != '\t') {
+      return Error(Code::kBadRequest,
+                   fmt::format("line {}: a control character (0x{:02x}) in YAML", line, byte));
+    }
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open > 0) --open;
+    if (++length > kMostLineBytes || open > kMostOpenBrackets) {
+      return Error(Code::kBadRequest,
+                   fmt::format("line {}: too long, or too many open brackets", line));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> yaml_to_json(const std::string& yaml) {
+  if (const Status good = check_lines(yaml); !good) return good.error();
   std::vector<std::string> documents;
   std::istringstream in(yaml);
   try {
     YAML::Parser parser(in);
-    for (;;) {
+    for (std::size_t count = 0; count < kMostDocuments; ++count) {
       JsonWriter writer;
       if (!parser.HandleNextDocument(writer)) return documents;
       std::string json = writer.take();
       if (!json.empty() && json != "null") documents.push_back(std::move(json));
     }
+    return Error(Code::kBadRequest, fmt::format("more than {} YAML documents", kMostDocuments));
   } catch (const YAML::Exception& error) {
     return Error(Code::kBadRequest,
                  fmt::format("line {}: {:.200}", error.mark.line + 1, error.msg));

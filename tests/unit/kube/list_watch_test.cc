@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
-
 namespace loadline::kube {
 namespace {
 
@@ -86,21 +84,29 @@ class Transcript {
   std::vector<std::string> watched_from;
 
  private:
+  // The word that follows `before` in the line, up to one of " ,)"; empty: not there.
+  static std::string word_after(std::string_view line, std::string_view before) {
+    const auto at = line.find(before);
+    if (at == std::string_view::npos) return "";
+    line.remove_prefix(at + before.size());
+    return std::string(line.substr(0, line.find_first_of(" ,)")));
+  }
+
   void remark(const std::string& line) {
-    std::smatch found;
-    if (std::regex_search(line, found,
-                          std::regex("# LIST -> .*resourceVersion (\\d+), pods (.*)"))) {
+    if (line.starts_with("# LIST -> ")) {
       expect(Step::kList);
+      const std::string version = word_after(line, "resourceVersion ");
       std::vector<PodSpecimen> pods;
-      const std::string list = found[2];
-      const std::regex one("(\\w+)\\(uid (\\d+)\\)");
-      for (std::sregex_iterator it(list.begin(), list.end(), one), end; it != end; ++it) {
-        pods.push_back({(*it)[1], (*it)[2], found[1].str() + "-" + (*it)[1].str(), ""});
+      // "pods a(uid 1) b(uid 2)"
+      for (auto at = line.find("(uid "); at != std::string::npos; at = line.find("(uid ", at + 1)) {
+        const std::string name = line.substr(at - 1, 1);
+        pods.push_back({name, word_after(line, name + "(uid "), version + "-" + name, ""});
       }
-      EXPECT_TRUE(driven.machine.list_page(driven.page(pods, found[1]), driven.now).value());
+      EXPECT_TRUE(driven.machine.list_page(driven.page(pods, version), driven.now).value());
       note();
-    } else if (std::regex_search(line, found, std::regex("# WATCH resourceVersion=(\\d+)"))) {
-      EXPECT_EQ(expect(Step::kWatch), found[1]);
+    } else if (const auto version = word_after(line, "# WATCH resourceVersion=");
+               !version.empty()) {
+      EXPECT_EQ(expect(Step::kWatch), version);
       decoder_ = WatchFrameDecoder(Encoding::kJson);
       if (line.find("HTTP status 410") != std::string::npos) {
         driven.machine.watch_failed(Driven::status(410), driven.now);

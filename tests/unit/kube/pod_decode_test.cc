@@ -239,16 +239,15 @@ TEST(PodDecode, WrongTypesAreToldByField) {
 }
 
 TEST(PodDecode, HostileJsonIsBounded) {
-  EXPECT_EQ(json_reason(R"({"kind":"PodList","items":)" + std::string(1'000'000, '[')),
+  EXPECT_EQ(json_reason(R"({"kind":"PodList","items":)" + std::string(100'000, '[')),
             "nested deeper than 64 levels");
-  EXPECT_EQ(json_reason(R"({"kind":"PodList","volumes":)" + std::string(1'000'000, '[')),
+  EXPECT_EQ(json_reason(R"({"kind":"PodList","volumes":)" + std::string(100'000, '[')),
             "nested deeper than 64 levels");
   std::string labels;
-  for (int i = 0; i < 150'000; ++i)
-    labels += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+  for (int i = 0; i < 25'000; ++i) labels += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
   EXPECT_EQ(json_reason(R"({"kind":"PodList","items":[{"metadata":{"name":"a","labels":{)" +
                         labels + "}}}]}"),
-            "an object of more than 100000 values");
+            "an object of more than 20000 values");
   // The same in a member that is not read costs nothing.
   EXPECT_EQ(json_reason(R"({"kind":"PodList","items":[{"metadata":{"name":"a","managedFields":[{)" +
                         labels + "}]}}]}"),

@@ -7,6 +7,7 @@
 #include "proto/kubernetes.pb.h"
 
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
