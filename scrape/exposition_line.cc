@@ -8,8 +8,23 @@
 namespace loadline::scrape {
 namespace {
 
+enum : unsigned { kNameChar = 1, kLabelChar = 2, kPlain = 4 };
+
+// kPlain: stands for itself within quotes, and is ASCII.
+constexpr auto kClasses = [] {
+  std::array<std::uint8_t, 256> classes{};
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const char c = static_cast<char>(i);
+    const unsigned name = is_name_char(c) ? kNameChar : 0u;
+    const unsigned label = is_name_char(c) && c != ':' ? kLabelChar : 0u;
+    const unsigned plain = i > 0 && i < 0x80 && c != '"' && c != '\\' ? kPlain : 0u;
+    classes[i] = static_cast<std::uint8_t>(name | label | plain);
+  }
+  return classes;
+}();
+bool is(char c, unsigned what) { return (kClasses[static_cast<unsigned char>(c)] & what) != 0; }
+
 bool is_label_start(char c) { return is_name_start(c) && c != ':'; }
-bool is_label_char(char c) { return is_name_char(c) && c != ':'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 void skip_blanks(const char*& at, const char* end) {
@@ -111,7 +126,7 @@ bool sort_labels(ParsedLine& line) {
 std::size_t name_length(std::string_view line) {
   if (line.empty() || !is_name_start(line.front())) return 0;
   std::size_t n = 1;
-  while (n < line.size() && is_name_char(line[n])) ++n;
+  while (n < line.size() && is(line[n], kNameChar)) ++n;
   return n;
 }
 
@@ -172,7 +187,7 @@ bool LineParser::braces(const char*& at, const char* end, ParsedLine* into) {
     } else {
       const char* begin = at;
       if (at == end || !is_label_start(*at)) return false;
-      while (at != end && is_label_char(*at)) ++at;
+      while (at != end && is(*at, kLabelChar)) ++at;
       label.name = {begin, static_cast<std::size_t>(at - begin)};
     }
     skip_blanks(at, end);
@@ -197,16 +212,20 @@ bool LineParser::braces(const char*& at, const char* end, ParsedLine* into) {
 
 bool LineParser::quoted(const char*& at, const char* end, std::string_view& text) {
   if (!take(at, end, '"')) return false;
-  const char* begin = at;
+  const char* const begin = at;
+  while (at != end && is(*at, kPlain)) ++at;
+  const bool plain = take(at, end, '"');
+  if (plain) {
+    text = {begin, static_cast<std::size_t>(at - 1 - begin)};
+    return true;
+  }
   while (at != end && *at != '"' && *at != '\\') ++at;
-  if (at == end) return false;
   text = {begin, static_cast<std::size_t>(at - begin)};
-  if (*at == '\\') {
+  if (at != end && *at == '\\') {
     at = begin;
     if (!unescape(at, end, text)) return false;
   }
-  ++at;
-  return is_text(text);
+  return take(at, end, '"') && is_text(text);
 }
 
 // \\, \" and \n; a backslash before anything else stands for itself, as in Prometheus (Windows

@@ -66,8 +66,7 @@ void WantedNames::build_gate() {
   const auto shorter = [](const auto& a, const auto& b) { return a.size() < b.size(); };
   const std::size_t shortest = std::min_element(names_.begin(), names_.end(), shorter)->size();
   if (shortest < kWord) {
-    short_names_ = true;
-    gate_.fill(~std::uint64_t{0});
+    gate_.fill(true);  // open
     return;
   }
   std::size_t most_different = 0;
@@ -80,8 +79,7 @@ void WantedNames::build_gate() {
     }
   }
   for (const std::string& name : names_) {
-    const unsigned bit = gate_bit(name.data() + gate_offset_);
-    gate_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    gate_[gate_place(name.data() + gate_offset_)] = true;
   }
 }
 
