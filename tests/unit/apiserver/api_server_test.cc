@@ -75,7 +75,9 @@ TEST(ApiServer, B01DiscoveryAnswersBeforeAnyPodExists) {
   server.provider.answer = [](const provider::PodMetricQuery&) {
     return FakeProvider::Answer(Error(Code::kUnavailable, "the list of pods is not complete yet"));
   };
-  for (const Json& request : Json::parse(testdata("B01-discovery-requests.json")).at("requests")) {
+  const Json requests = Json::parse(testdata("B01-discovery-requests.json")).at("requests");
+  ASSERT_EQ(requests.size(), 3u);
+  for (const Json& request : requests) {
     const std::string path = request.at("path");
     const auto response = server.get(path, {{"Accept", "application/json"}});
     EXPECT_EQ(response.status, 200) << path;

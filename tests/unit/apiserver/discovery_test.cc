@@ -133,8 +133,10 @@ TEST(Discovery, OneResourceHasOneScope) {
   MetricCatalogue catalogue;
   catalogue.custom = {{"nodes", false, "a"}, {"nodes", true, "b"}};
   const Discovery discovery(catalogue);
-  for (const Json& entry :
-       parsed(discovery.resources("custom.metrics.k8s.io", "v1beta1")).at("resources")) {
+  const Json resources =
+      parsed(discovery.resources("custom.metrics.k8s.io", "v1beta1")).at("resources");
+  ASSERT_EQ(resources.size(), 2u);
+  for (const Json& entry : resources) {
     EXPECT_EQ(entry.at("namespaced"), false);
   }
 }
