@@ -1,17 +1,27 @@
-// Kubernetes label selectors, the string form: "app=web,tier in (a,b),!x,n>5". The full grammar, right or an error.
-// Source: apimachinery pkg/labels. Immutable value.
+// Kubernetes label selectors, the string form: "app=web,tier in (a,b),!x,n>5". The full grammar,
+// right or an error. Source: apimachinery pkg/labels. Immutable value.
 #pragma once
+
+#include "base/result.h"
+#include "kube/pod.h"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "kube/pod.h"
-
 namespace loadline::kube {
 
-enum class SelectorOperator { kIn, kNotIn, kEquals, kDoubleEquals, kNotEquals, kExists, kDoesNotExist, kGreaterThan, kLessThan };
+enum class SelectorOperator {
+  kIn,
+  kNotIn,
+  kEquals,
+  kDoubleEquals,
+  kNotEquals,
+  kExists,
+  kDoesNotExist,
+  kGreaterThan,
+  kLessThan
+};
 
 struct SelectorRequirement {
   std::string key;

@@ -1,6 +1,8 @@
-// What we know of a pod: the fields of core/v1 Pod that decide who is an engine, where its page is and whether it counts.
-// Immutable value, shared between loops as shared_ptr<const Pod>.
+// What we know of a pod: the fields of core/v1 Pod that decide who is an engine, where its page is
+// and whether it counts. Immutable value, shared between loops as shared_ptr<const Pod>.
 #pragma once
+
+#include "base/clock.h"
 
 #include <cstdint>
 #include <map>
@@ -8,8 +10,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "base/clock.h"
 
 namespace loadline::kube {
 
@@ -35,14 +35,15 @@ struct Pod {
   Labels labels, annotations;
   std::vector<OwnerReference> owners;
   PodPhase phase = PodPhase::kUnknown;
-  bool ready = false;                           // condition Ready is True
-  std::optional<WallTime> ready_since;          // its last transition, where it is True
-  std::optional<WallTime> created, started;     // metadata.creationTimestamp, status.startTime
-  std::optional<WallTime> deletion_timestamp;   // set: the pod is terminating
+  bool ready = false;                          // condition Ready is True
+  std::optional<WallTime> ready_since;         // its last transition, where it is True
+  std::optional<WallTime> created, started;    // metadata.creationTimestamp, status.startTime
+  std::optional<WallTime> deletion_timestamp;  // set: the pod is terminating
   std::string node_name;
   std::string pod_ip;  // primary, IPv4 or IPv6 literal; empty until assigned
   bool host_network = false;
-  std::vector<ContainerPort> ports;  // of containers and native sidecars, TCP, in the order of the spec
+  std::vector<ContainerPort>
+      ports;  // of containers and native sidecars, TCP, in the order of the spec
 };
 
 using PodPtr = std::shared_ptr<const Pod>;

@@ -175,8 +175,8 @@ Result<PodList> decode_pod_list_protobuf(std::string_view bytes) {
   if (envelope->type_meta().api_version() == "v1" && kind == "Pod")
     return single_pod(envelope->raw());
   if (kind == "Status") {
-    if (const auto status = decode_status_protobuf(bytes))
-      return Error(Code::kBadRequest, status->message);
+    const auto status = decode_status_protobuf(bytes);
+    if (status && !status->message.empty()) return Error(Code::kBadRequest, status->message);
   }
   return Error(Code::kBadRequest, fmt::format("kind \"{:.64}\" instead of PodList", kind));
 }

@@ -1,15 +1,17 @@
-// Where pods come from. Two implementations: PodInformer (the Kubernetes API) and PodFile (what `kubectl get pods -o yaml`
-// prints, watched for changes). Data loop only, but for snapshot(), which is thread-safe.
+// Where pods come from. Two implementations: PodInformer (the Kubernetes API) and PodFile (what
+// `kubectl get pods -o yaml` prints, watched for changes). Data loop only, but for snapshot(),
+// which is thread-safe.
 #pragma once
 
+#include "base/clock.h"
+#include "kube/pod.h"
+
 #include <boost/asio/awaitable.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "base/clock.h"
-#include "kube/pod.h"
 
 namespace loadline::kube {
 

@@ -27,14 +27,17 @@ bool all_digits(std::string_view text) {
 
 // -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?: what is a number to JSON and YAML alike; others
 // stay text.
+// So do those that a double might not hold.
 bool is_json_number(std::string_view text) {
+  constexpr std::size_t kMostDigits = 24, kMostExponentDigits = 2;
+  if (text.size() > kMostDigits) return false;
   if (!text.empty() && text.front() == '-') text.remove_prefix(1);
   const auto exponent = text.find_first_of("eE");
   if (exponent != std::string_view::npos) {
     auto digits = text.substr(exponent + 1);
     if (!digits.empty() && (digits.front() == '+' || digits.front() == '-'))
       digits.remove_prefix(1);
-    if (!all_digits(digits)) return false;
+    if (!all_digits(digits) || digits.size() > kMostExponentDigits) return false;
     text = text.substr(0, exponent);
   }
   if (const auto point = text.find('.'); point != std::string_view::npos) {

@@ -1,13 +1,15 @@
-// TokenReview and SubjectAccessReview: asking the Kubernetes API who a token is and what a user may do.
+// TokenReview and SubjectAccessReview: asking the Kubernetes API who a token is and what a user may
+// do.
 #pragma once
-
-#include <boost/asio/awaitable.hpp>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "kube/transport.h"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
 
 namespace loadline::kube {
 
@@ -30,12 +32,14 @@ struct AccessDecision {
   std::string reason;
 };
 
-// kUnauthorized when the API says that the token is not valid; any other error means that there was no answer.
+// kUnauthorized when the API says that the token is not valid; any other error means that there was
+// no answer.
 boost::asio::awaitable<Result<UserInfo>> review_token(Transport& transport, std::string token);
 
 // The JSON body, for tests and as a cache key.
 std::string subject_access_review_json(const UserInfo& user, const AccessAttributes& attributes);
 
-boost::asio::awaitable<Result<AccessDecision>> review_access(Transport& transport, std::string review_json);
+boost::asio::awaitable<Result<AccessDecision>> review_access(Transport& transport,
+                                                             std::string review_json);
 
 }  // namespace loadline::kube

@@ -1,14 +1,16 @@
-// One request to the Kubernetes API, as an interface: the real one speaks HTTPS, tests script answers.
+// One request to the Kubernetes API, as an interface: the real one speaks HTTPS, tests script
+// answers.
 #pragma once
 
+#include "base/result.h"
+#include "net/http_client.h"
+
 #include <boost/asio/awaitable.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
-#include "net/http_client.h"
 
 namespace loadline::kube {
 
@@ -23,12 +25,16 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // GET or POST (with a JSON body). `accept` is the Accept header. An HTTP status is not an error here.
-  virtual boost::asio::awaitable<Result<ApiResponse>> request(std::string method, std::string path_and_query,
-                                                              std::string accept, std::string json_body) = 0;
+  // GET or POST (with a JSON body). `accept` is the Accept header. An HTTP status is not an error
+  // here.
+  virtual boost::asio::awaitable<Result<ApiResponse>> request(std::string method,
+                                                              std::string path_and_query,
+                                                              std::string accept,
+                                                              std::string json_body) = 0;
 
-  // A watch: the body as it arrives, on a connection of its own, until it ends or on_data returns false. The result is the HTTP status; a body
-  // that comes with a status other than 200 is handed to on_error_body whole (bounded).
+  // A watch: the body as it arrives, on a connection of its own, until it ends or on_data returns
+  // false. The result is the HTTP status; a body that comes with a status other than 200 is handed
+  // to on_error_body whole (bounded).
   struct StreamSink {
     std::function<void(const std::string& content_type)> on_open;  // status 200
     std::function<bool(std::string_view)> on_data;

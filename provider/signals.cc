@@ -238,6 +238,12 @@ const EngineProfile* detect(const std::vector<EngineProfile>& profiles, const Sc
       }
     }
   }
+  // An engine before its first request may declare families and have no sample of them.
+  for (const EngineProfile& profile : profiles) {
+    for (const std::uint16_t index : page.declared) {
+      if (names_engine(profile, wanted.names().at(index))) return &profile;
+    }
+  }
   return nullptr;
 }
 

@@ -87,6 +87,7 @@ struct ExpositionScanner::State {
   void end_carried_line();
   void take_lines(std::string_view bytes);
   void take_line(std::string_view line);
+  void take_declaration(std::string_view line);
   void store_sample(std::uint16_t index);
   void fail(ScrapeFailure failure, std::string_view message);
 
@@ -216,7 +217,11 @@ void ExpositionScanner::State::take_line(std::string_view line) {
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (line.starts_with(' ') || line.starts_with('\t')) line.remove_prefix(1);
-  if (line.empty() || line.front() == '#') return;
+  if (line.empty()) return;
+  if (line.front() == '#') {
+    if (!any_good) take_declaration(line);
+    return;
+  }
 
   std::optional<std::uint16_t> index;
   std::size_t name_bytes = 0;
@@ -244,6 +249,17 @@ void ExpositionScanner::State::take_line(std::string_view line) {
   if (index) store_sample(*index);
 }
 
+// "# TYPE name counter". A counter's name may lack its "_total" there.
+void ExpositionScanner::State::take_declaration(std::string_view line) {
+  constexpr std::string_view kType = "# TYPE ";
+  if (!line.starts_with(kType) || into.declared.size() >= wanted.names().size()) return;
+  line.remove_prefix(kType.size());
+  const std::string name(line.substr(0, line.find(' ')));
+  auto index = wanted.find(name);
+  if (!index) index = wanted.find(name + "_total");
+  if (index) into.declared.push_back(*index);
+}
+
 void ExpositionScanner::State::store_sample(std::uint16_t index) {
   switch (store.add(index, parsed)) {
     case SampleStore::Added::kNew:
@@ -263,6 +279,7 @@ void ExpositionScanner::State::fail(ScrapeFailure failure, std::string_view mess
   into.failure = failure;
   into.message = message;
   store.clear();
+  into.declared.clear();
   into.samples_on_page = 0;
   into.duplicates = into.refused_lines = 0;
 }

@@ -53,6 +53,9 @@ struct ScrapeResult {
   // value is the same as no label.
   std::vector<Sample> samples;  // each series once, the first one of the page
   std::vector<Label> labels;
+  // Wanted names that the page declares (# TYPE) before its first sample: all that a page without
+  // any tells of its engine.
+  std::vector<std::uint16_t> declared;
   std::uint64_t samples_on_page = 0;  // wanted or not
   std::uint32_t duplicates = 0;       // wanted series that stood there again, with whatever value
   std::uint32_t refused_lines = 0;    // malformed

@@ -211,6 +211,9 @@ TEST(PodDecode, WhatIsNoListOfPodsIsRefusedWithItsKind) {
   EXPECT_EQ(json_reason(R"({"kind":"PodList"})"), "the PodList has no list of items");
   EXPECT_EQ(json_reason(R"({"kind":"PodList","items":{}})"), "the PodList has no list of items");
   EXPECT_EQ(json_reason(R"({"kind":"Status","message":"no"})"), "no");
+  EXPECT_EQ(json_reason(R"({"kind":"Status"})"), "kind \"Status\" instead of Pod, PodList or List");
+  EXPECT_EQ(decode_pod_list(envelope("Status", ""), Encoding::kProtobuf).error().message,
+            "kind \"Status\" instead of PodList");
   EXPECT_EQ(json_reason("[]"), "the JSON document is no object");
   EXPECT_NE(json_reason(""), "");
   EXPECT_NE(json_reason("{\"kind\":"), "");
@@ -252,6 +255,15 @@ TEST(PodDecode, HostileJsonIsBounded) {
   EXPECT_EQ(json_reason(R"({"kind":"PodList","items":[{"metadata":{"name":"a","managedFields":[{)" +
                         labels + "}]}}]}"),
             "");
+}
+
+TEST(PodDecode, TheLastOfTwoMembersOfOneNameCounts) {
+  const auto list = decode_pod_list(
+      R"({"kind":"Pod","metadata":{"name":"a","name":"b","uid":"1","labels":{"x":"1","x":"2"}}})",
+      Encoding::kJson);
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(names(list->pods), "{b1}");
+  EXPECT_EQ(list->pods[0]->labels, (Labels{{"x", "2"}}));
 }
 
 TEST(PodDecode, CutProtobufNeverGivesMoreThanTheWhole) {
