@@ -35,10 +35,13 @@ asan: deps-test ## the same under AddressSanitizer and UBSan, g++ 12
 	cmake --build build/asan -j $(JOBS)
 	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
 
-tsan: deps-test ## the same under ThreadSanitizer
+# The loops are the only threads: the whole product on simulated engines, and the tests of what bridges them.
+tsan: deps-test ## both loops at work under ThreadSanitizer
 	cmake --preset tsan >/dev/null
-	cmake --build build/tsan -j $(JOBS)
-	ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+	cmake --build build/tsan -j $(JOBS) --target loadline unit_base unit_cmd
+	ctest --test-dir build/tsan/tests/unit/base --output-on-failure -j $(JOBS)
+	ctest --test-dir build/tsan/tests/unit/cmd --output-on-failure -j $(JOBS)
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/loadline demo --duration 15s
 
 e2e: deps-test build ## a real control plane and a real HPA; skips loudly without its binaries
 	tests/e2e/run.sh

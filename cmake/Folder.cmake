@@ -13,13 +13,15 @@ function(loadline_folder name)
 endfunction()
 
 # loadline_test(NAME LABEL unit|contract SOURCES a_test.cc … DEPENDS loadline::kube …): a GoogleTest binary, its tests
-# found when ctest runs, with the repository root as LOADLINE_SOURCE_DIR.
+# found when ctest runs. They run in the repository's root, which is their LOADLINE_SOURCE_DIR: no absolute path goes into an
+# object, so that the compiler's cache serves every clone.
 function(loadline_test name)
   cmake_parse_arguments(arg "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE loadline::flags ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE LOADLINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120 DISCOVERY_MODE PRE_TEST)
+  target_compile_definitions(${name} PRIVATE LOADLINE_SOURCE_DIR=".")
+  gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
 endfunction()
 
 # loadline_fuzz(NAME SOURCES a_fuzz.cc DEPENDS …): a libFuzzer binary fuzz_<NAME>, corpus in tests/fuzz/corpus/<NAME>.
