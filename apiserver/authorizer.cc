@@ -60,7 +60,7 @@ asio::awaitable<Result<kube::AccessDecision>> AllowAll::authorize(kube::UserInfo
   co_return decision;
 }
 
-DelegatedAuthorizer::DelegatedAuthorizer(kube::Transport& reviews, const Clock& clock,
+DelegatedAuthorizer::DelegatedAuthorizer(kube::Transport* reviews, const Clock& clock,
                                          Options options)
     : reviews_(reviews),
       clock_(clock),
@@ -86,6 +86,12 @@ asio::awaitable<Result<kube::AccessDecision>> DelegatedAuthorizer::authorize(
     metrics_.open_path_total.add();
     co_return allowed;
   }
+  if (reviews_ == nullptr) {
+    metrics_.denied_total.add();
+    kube::AccessDecision denied;
+    denied.reason = "only system:masters may, for there is no Kubernetes to review access";
+    co_return denied;
+  }
   std::string key = cache_key(user, attributes);
   if (const kube::AccessDecision* known = cache_.find(key, clock_.steady_now())) {
     metrics_.cache_hits_total.add();
@@ -94,7 +100,8 @@ asio::awaitable<Result<kube::AccessDecision>> DelegatedAuthorizer::authorize(
   }
   metrics_.reviews_total.add();
   std::string review = kube::subject_access_review_json(user, attributes);
-  Result<kube::AccessDecision> decision = co_await kube::review_access(reviews_, std::move(review));
+  Result<kube::AccessDecision> decision =
+      co_await kube::review_access(*reviews_, std::move(review));
   if (!decision) {
     metrics_.errors_total.add();
     co_return with_context("subject access review", decision.error());

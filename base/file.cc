@@ -15,6 +15,10 @@ namespace loadline {
 namespace {
 
 Error file_error(const std::string& what, const std::string& path, int number) {
+  if (number == EISDIR) {
+    return Error(Code::kBadRequest,
+                 fmt::format("cannot {} {}: it is a folder; name a file in it", what, path));
+  }
   const Code code = number == ENOENT                      ? Code::kNotFound
                     : number == EACCES || number == EPERM ? Code::kForbidden
                                                           : Code::kInternal;

@@ -179,7 +179,7 @@ asio::awaitable<void> Demo::show(std::chrono::milliseconds duration) {
                                                       duration - (now - start));
     timer.expires_after(pause);
     const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (error) break;  // a signal
+    if (error || !out_) break;  // a signal, or nobody reads
   }
 }
 
@@ -218,7 +218,11 @@ asio::awaitable<void> Demo::run(bool prepared, asio::signal_set& signals) {
     showing_.spawn("table",
                    show(options_.duration.count() > 0 ? options_.duration : kDefaultDuration));
     co_await showing_.join();
-    co_await ask();
+    if (data_->view().get()->first_scrapes_done) {
+      co_await ask();
+    } else {
+      out_ << "Ended before the first scrapes did: nothing to ask for yet.\n" << std::flush;
+    }
   }
   co_await fleet_.stop();
   signals.cancel();

@@ -69,6 +69,7 @@ std::string DemoTable::render(const provider::View& view, SteadyTime now) {
   }
   text += fmt::format("{:<22} {:>9} {:>8} {:>7} {:>10}\n", "all", cell(in_flight, 0),
                       cell(waiting, 0), cell(done, 2), cell(capacity, 2));
+  if (!capacity) text += "(capacity comes after 30 s of busy samples)\n";
   return text;
 }
 

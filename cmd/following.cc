@@ -90,14 +90,25 @@ FollowedTrust::FollowedTrust(kube::Transport* transport, ServeOptions options)
 
 Result<kube::AuthenticationConfig> FollowedTrust::from_flags() const {
   kube::AuthenticationConfig config;
+  const auto read_ca = [](const char* flag, const std::string& path) -> Result<std::string> {
+    auto pem = read_file(path, 1u << 20);
+    if (!pem) return with_context(flag, pem.error());
+    // An empty bundle would mean "trust nobody", which nobody writes a flag for.
+    if (pem->find("-----BEGIN") == std::string::npos) {
+      return Error(Code::kBadRequest,
+                   std::string(flag) + " " + path +
+                       ": no certificate in PEM form in it (-----BEGIN CERTIFICATE-----)");
+    }
+    return std::move(*pem);
+  };
   if (!options_.client_ca_file.empty()) {
-    auto pem = read_file(options_.client_ca_file, 1u << 20);
-    if (!pem) return with_context("--client-ca-file", pem.error());
+    auto pem = read_ca("--client-ca-file", options_.client_ca_file);
+    if (!pem) return pem.error();
     config.client_ca_pem = std::move(*pem);
   }
   if (!options_.requestheader_client_ca_file.empty()) {
-    auto pem = read_file(options_.requestheader_client_ca_file, 1u << 20);
-    if (!pem) return with_context("--requestheader-client-ca-file", pem.error());
+    auto pem = read_ca("--requestheader-client-ca-file", options_.requestheader_client_ca_file);
+    if (!pem) return pem.error();
     config.requestheader_ca_pem = std::move(*pem);
     config.allowed_names = options_.requestheader_allowed_names;
     config.username_headers = options_.requestheader_username_headers;

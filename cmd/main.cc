@@ -3,7 +3,9 @@
 #include "cmd/probe.h"
 #include "cmd/serve.h"
 
+#include <csignal>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -19,6 +21,10 @@ Status run(const cmd::ServeOptions& options) { return cmd::serve(options); }
 Status run(const cmd::DemoOptions& options) { return cmd::demo(options, std::cout); }
 Status run(const cmd::ProbeOptions& options) { return cmd::probe(options, std::cout); }
 Status run(const cmd::ReplayOptions& options) {
+  if (std::filesystem::is_directory(options.input)) {
+    return Error(Code::kBadRequest,
+                 "--input " + options.input + ": it is a folder; name a CSV file in it");
+  }
   std::ifstream file(options.input);
   if (!file)
     return Error(Code::kNotFound,
@@ -30,6 +36,7 @@ Status run(const cmd::ReplayOptions& options) {
 
 // 0: well. 2: wrong input, one line on stderr says what and how to mend it. 1: a bug of ours.
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not leave half of us behind
   try {
     auto options = cmd::parse_options(argc, argv);
     Status outcome = options ? std::visit([](const auto& o) { return run(o); }, *options)

@@ -3,6 +3,7 @@
 #include "base/nearest_name.h"
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -53,6 +54,25 @@ void duration_flag(CLI::App& app, const std::string& name, double& into_seconds,
   duration_flag(app, name, help, [&into_seconds](double s) { into_seconds = s; });
 }
 
+// An empty value is a shell variable that was not set, not a flag that was not given.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_size() == 0) continue;
+    option->check(CLI::Validator(
+        [](const std::string& value) {
+          return value.empty() ? std::string("is empty") : std::string();
+        },
+        ""));
+  }
+  for (CLI::App* group : app.get_subcommands({})) refuse_empty_values(*group);
+}
+
+std::string ip_literal(const std::string& text) {
+  boost::system::error_code error;
+  boost::asio::ip::make_address(text, error);
+  return error ? text + " is no IP address such as 127.0.0.1, 0.0.0.0 or ::" : std::string();
+}
+
 void add_serve(CLI::App& app, ServeOptions& o) {
   const char* const pods = "Pods";
   app.add_option("--kubeconfig", o.kubeconfig,
@@ -68,6 +88,7 @@ void add_serve(CLI::App& app, ServeOptions& o) {
 
   CLI::App* serving = app.add_option_group("Serving");
   serving->add_option("--bind-address", o.bind_address, "IP address to listen on")
+      ->check(CLI::Validator(ip_literal, ""))
       ->capture_default_str();
   serving->add_option("--secure-port", o.secure_port, "HTTPS port; 0 takes any free one")
       ->capture_default_str();
@@ -99,33 +120,48 @@ void add_serve(CLI::App& app, ServeOptions& o) {
       ->add_option("--requestheader-allowed-names", o.requestheader_allowed_names,
                    "Common names of front proxies; none given: any")
       ->delimiter(',');
-  access->add_option("--requestheader-username-headers", o.requestheader_username_headers, "")
-      ->delimiter(',')
-      ->capture_default_str();
-  access->add_option("--requestheader-uid-headers", o.requestheader_uid_headers, "")
-      ->delimiter(',');
-  access->add_option("--requestheader-group-headers", o.requestheader_group_headers, "")
+  access
+      ->add_option("--requestheader-username-headers", o.requestheader_username_headers,
+                   "Headers that hold the user, the first that is set counts")
       ->delimiter(',')
       ->capture_default_str();
   access
-      ->add_option("--requestheader-extra-headers-prefix", o.requestheader_extra_headers_prefix, "")
+      ->add_option("--requestheader-uid-headers", o.requestheader_uid_headers,
+                   "Headers that hold the uid")
+      ->delimiter(',');
+  access
+      ->add_option("--requestheader-group-headers", o.requestheader_group_headers,
+                   "Headers that hold groups")
+      ->delimiter(',')
+      ->capture_default_str();
+  access
+      ->add_option("--requestheader-extra-headers-prefix", o.requestheader_extra_headers_prefix,
+                   "Prefixes of headers that hold extra fields")
       ->delimiter(',')
       ->capture_default_str();
   access->add_flag(
       "--anonymous-auth{true}", o.anonymous_auth,
       "Let requests without credentials in as system:anonymous; loopback addresses only");
-  const std::map<std::string, AuthorizationMode> modes{
-      {"Webhook", AuthorizationMode::kWebhook},
-      {"AlwaysDeny", AuthorizationMode::kAlwaysDeny},
-      {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}};
+  auto set_mode = [&o](const CLI::results_t& given) {
+    const std::map<std::string, AuthorizationMode> modes{
+        {"Webhook", AuthorizationMode::kWebhook},
+        {"AlwaysDeny", AuthorizationMode::kAlwaysDeny},
+        {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}};
+    const auto mode = modes.find(given.at(0));
+    if (mode == modes.end()) {
+      throw CLI::ValidationError("--authorization-mode " + given.at(0) +
+                                 ": must be Webhook, AlwaysDeny or AlwaysAllow");
+    }
+    o.authorization_mode = mode->second;
+    return true;
+  };
   access
-      ->add_option(
-          "--authorization-mode", o.authorization_mode,
-          "Webhook (SubjectAccessReview, the default with Kubernetes), AlwaysDeny (the default "
-          "with --pods: "
-          "group system:masters and health checks only), AlwaysAllow (loopback addresses only)")
-      ->transform(CLI::CheckedTransformer(modes).description(""))
-      ->type_name("MODE");
+      ->add_option("--authorization-mode", std::move(set_mode),
+                   "Webhook (SubjectAccessReview, with Kubernetes), AlwaysDeny (the default with "
+                   "--pods: group system:masters and health checks only), AlwaysAllow (loopback "
+                   "addresses only)")
+      ->type_name("MODE")
+      ->expected(1);
 
   app.add_option("-v,--v", o.verbosity, "Log verbosity; 0 info, 1 and above debug")
       ->capture_default_str();
@@ -141,8 +177,11 @@ void add_replay(CLI::App& app, ReplayOptions& o) {
   duration_flag(app, "--warmup", o.warmup_s, "Busy time before the first figure (default 30s)");
   app.add_option("--multiplier", o.multiplier, "Seconds of work that a replica may hold")
       ->capture_default_str();
-  app.add_option("--percentile", o.percentile, "Of concurrency, 0 to 1")->capture_default_str();
+  app.add_option("--percentile", o.percentile, "Of concurrency, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--min-ticks", o.min_ticks, "Busy samples before the first figure")
+      ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--aggregation", o.aggregation, "last, lifetime_max, max, mean or pNN")
       ->capture_default_str();
@@ -165,7 +204,7 @@ std::optional<std::string> complaint(ServeOptions& o) {
       return "--anonymous-auth is for --pods alone; with Kubernetes, callers come through the "
              "aggregation layer or with a token";
     }
-    if (o.authorization_mode != AuthorizationMode::kWebhook) {
+    if (o.authorization_mode.value_or(AuthorizationMode::kWebhook) != AuthorizationMode::kWebhook) {
       return "--authorization-mode is for --pods alone; with Kubernetes it is always Webhook";
     }
     if (!o.client_ca_file.empty() || !o.requestheader_client_ca_file.empty()) {
@@ -173,10 +212,14 @@ std::optional<std::string> complaint(ServeOptions& o) {
              "Kubernetes they come from the "
              "ConfigMap kube-system/extension-apiserver-authentication";
     }
+    o.authorization_mode = AuthorizationMode::kWebhook;
     return std::nullopt;
   }
-  if (o.authorization_mode == AuthorizationMode::kWebhook)
-    o.authorization_mode = AuthorizationMode::kAlwaysDeny;
+  if (o.authorization_mode == AuthorizationMode::kWebhook) {
+    return "--authorization-mode Webhook needs Kubernetes to ask; with --pods use AlwaysDeny or "
+           "AlwaysAllow";
+  }
+  if (!o.authorization_mode) o.authorization_mode = AuthorizationMode::kAlwaysDeny;
   if (!is_loopback(o.bind_address)) {
     if (o.anonymous_auth)
       return "--anonymous-auth needs a loopback --bind-address such as 127.0.0.1";
@@ -223,7 +266,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   CLI::App* demo_app =
       app.add_subcommand("demo", "The main job on simulated engines; no cluster needed");
   duration_flag(*demo_app, "--duration", demo.duration,
-                "End by itself after this long (default 2m)");
+                "End by itself after this long; 0s, the default, is 2m");
   demo_app
       ->add_option("--secure-port", demo.secure_port,
                    "HTTPS port on 127.0.0.1; 0 takes any free one")
@@ -244,6 +287,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
       app.add_subcommand("replay", "Recorded samples through an estimator; a JSON object a row");
   add_replay(*replay_app, replay);
 
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -263,7 +307,16 @@ Result<Options> parse_options(int argc, const char* const* argv) {
                              nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest),
                              asked == &app ? "" : asked->get_name()));
   } catch (const CLI::ParseError& error) {
-    return Error(Code::kBadRequest, fmt::format("{}; see loadline --help", error.what()));
+    const auto parsed = app.get_subcommands();
+    if (parsed.empty() && argc > 1 && argv[1][0] != '-') {
+      const std::string nearest = nearest_name(argv[1], {"serve", "demo", "probe", "replay"});
+      return Error(Code::kBadRequest,
+                   fmt::format("there is no subcommand {}{}; see loadline --help", argv[1],
+                               nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest)));
+    }
+    return Error(Code::kBadRequest,
+                 fmt::format("{}; see loadline {}--help", error.what(),
+                             parsed.empty() ? "" : parsed.front()->get_name() + " "));
   }
 
   if (serve_app->parsed()) {

@@ -37,7 +37,7 @@ struct ServeOptions {
   std::vector<std::string> requestheader_group_headers{"x-remote-group"};
   std::vector<std::string> requestheader_extra_headers_prefix{"x-remote-extra-"};
   bool anonymous_auth = false;
-  AuthorizationMode authorization_mode = AuthorizationMode::kWebhook;
+  std::optional<AuthorizationMode> authorization_mode;  // always set by parse_options
 
   int verbosity = 0;
 };

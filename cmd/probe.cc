@@ -13,12 +13,25 @@
 #include <boost/url/parse.hpp>
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
 
 namespace loadline::cmd {
 namespace {
+
+// Boost.URL 1.81 takes ports that are none, and cuts others to 16 bits.
+std::optional<std::uint16_t> port_of(const std::string& host_and_port) {
+  const auto colon =
+      host_and_port.find(':', host_and_port.starts_with('[') ? host_and_port.find(']') : 0);
+  if (colon == std::string::npos || colon + 1 == host_and_port.size()) return std::uint16_t{80};
+  std::uint16_t port = 0;
+  const char* const end = host_and_port.data() + host_and_port.size();
+  const auto [stop, error] = std::from_chars(host_and_port.data() + colon + 1, end, port);
+  if (error != std::errc() || stop != end || port == 0) return std::nullopt;
+  return port;
+}
 
 Result<scrape::Target> target_of(const std::string& url,
                                  std::shared_ptr<const scrape::WantedNames> wanted) {
@@ -27,20 +40,21 @@ Result<scrape::Target> target_of(const std::string& url,
     return Error(Code::kBadRequest,
                  fmt::format("{} is no URL such as http://10.1.2.3:8000/metrics", url));
   }
-  if (parsed->scheme() != "http") {
+  if (parsed->scheme_id() != boost::urls::scheme::http) {
     return Error(Code::kBadRequest, fmt::format("{}: only http:// can be probed", url));
   }
   if (parsed->has_userinfo()) {
     return Error(Code::kBadRequest,
                  fmt::format("{}: credentials in the URL are not used; leave them out", url));
   }
-  if (parsed->has_port() && !parsed->port().empty() && parsed->port_number() == 0) {
+  const auto port = port_of(std::string(parsed->encoded_host_and_port()));
+  if (!port) {
     return Error(Code::kBadRequest, fmt::format("{}: the port must be 1 to 65535", url));
   }
   scrape::Target target;
   target.id = target.name = url;
   target.host = parsed->host_address();
-  target.port = parsed->port().empty() ? std::uint16_t{80} : parsed->port_number();
+  target.port = *port;
   const auto path = parsed->encoded_target();
   target.path = path.empty() ? "/metrics" : std::string(path);
   target.wanted = std::move(wanted);
@@ -74,7 +88,11 @@ Result<scrape::ScrapeResult> scrape_url(const std::string& url,
 
 Result<scrape::ScrapeResult> scan_file(const std::string& path, const scrape::WantedNames& wanted) {
   const auto bytes = read_file(path, 64u << 20);
-  if (!bytes) return bytes.error();
+  if (!bytes) {
+    return Error(
+        bytes.error().code,
+        bytes.error().message + "; give a file, or a URL such as http://10.1.2.3:8000/metrics");
+  }
   scrape::ScrapeResult page;
   page.target_id = path;
   page.time = system_clock().steady_now();

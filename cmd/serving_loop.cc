@@ -51,23 +51,6 @@ std::vector<apiserver::HealthCheck> ready_checks(
           {"first-scrapes", std::move(scrapes)}};
 }
 
-// Without Kubernetes there is nobody to ask: what is neither privileged nor open is denied.
-class NobodyToAsk final : public kube::Transport {
- public:
-  asio::awaitable<Result<kube::ApiResponse>> request(std::string, std::string, std::string,
-                                                     std::string) override {
-    kube::ApiResponse denied;
-    denied.status = 201;
-    denied.content_type = "application/json";
-    denied.body =
-        R"({"status":{"allowed":false,"reason":"without Kubernetes only system:masters may; see --authorization-mode"}})";
-    co_return denied;
-  }
-  asio::awaitable<Result<int>> stream(std::string, std::string, const StreamSink&) override {
-    co_return Error(Code::kUnavailable, "there is no Kubernetes to watch");
-  }
-};
-
 void write_queries(apiserver::MetricsPage& page, const provider::QueryMetrics& m) {
   page.family("loadline_metric_queries_total", apiserver::MetricType::kCounter,
               "Questions for metrics, by how they ended.");
@@ -111,15 +94,14 @@ void ServingLoop::make_access(const ServeOptions& options) {
   authentication.anonymous = api_ != nullptr || options.anonymous_auth;
   authenticator_ = std::make_unique<apiserver::DelegatedAuthenticator>(
       trust_->current(), api_.get(), clock_, authentication);
-  if (options.authorization_mode == AuthorizationMode::kAlwaysAllow) {
+  if (options.authorization_mode.value_or(AuthorizationMode::kWebhook) ==
+      AuthorizationMode::kAlwaysAllow) {
     allow_all_ = std::make_unique<apiserver::AllowAll>();
     authorizer_ = allow_all_.get();
     return;
   }
-  if (!api_) nobody_ = std::make_unique<NobodyToAsk>();
-  kube::Transport& reviews = api_ ? static_cast<kube::Transport&>(*api_) : *nobody_;
   delegated_ = std::make_unique<apiserver::DelegatedAuthorizer>(
-      reviews, clock_, apiserver::DelegatedAuthorizer::Options{});
+      api_.get(), clock_, apiserver::DelegatedAuthorizer::Options{});
   authorizer_ = delegated_.get();
 }
 

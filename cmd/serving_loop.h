@@ -54,8 +54,7 @@ class ServingLoop {
       loop_.get_executor()};
   TaskGroup tasks_{loop_.get_executor()};
   std::atomic<bool> draining_{false};
-  std::unique_ptr<kube::ApiClient> api_;     // null without Kubernetes
-  std::unique_ptr<kube::Transport> nobody_;  // in its place
+  std::unique_ptr<kube::ApiClient> api_;  // null without Kubernetes
   std::unique_ptr<ServingCertificate> certificate_;
   std::unique_ptr<FollowedTrust> trust_;
   std::unique_ptr<apiserver::DelegatedAuthenticator> authenticator_;

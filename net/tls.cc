@@ -55,7 +55,10 @@ Status use_pair(const TlsContext& context, const std::string& certificate_pem,
   SSL_CTX_set_default_passwd_cb(native, no_pass_phrase);
   boost::system::error_code error;
   context->use_certificate_chain(boost::asio::buffer(certificate_pem), error);
-  if (error) return Error(Code::kBadRequest, "the certificate is not usable: " + error.message());
+  if (error)
+    return Error(
+        Code::kBadRequest,
+        "no usable certificate in PEM form (-----BEGIN CERTIFICATE-----): " + error.message());
   context->use_private_key(boost::asio::buffer(key_pem), ssl::context::pem, error);
   if (error) {
     // use_private_key also finds a key that does not belong to the certificate.
@@ -65,7 +68,7 @@ Status use_pair(const TlsContext& context, const std::string& certificate_pem,
                      error.message());
   }
   if (SSL_CTX_check_private_key(native) != 1) {
-    return Error(Code::kBadRequest, take_openssl_error("certificate and key are no pair"));
+    return Error(Code::kBadRequest, "the private key is not the certificate's");
   }
   return {};
 }

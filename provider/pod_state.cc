@@ -38,11 +38,7 @@ void PodState::take(const scrape::ScrapeResult& page, const std::vector<EnginePr
   if (!discovered_.target) return;  // an answer that was under way when the pod went
   const std::string ref = kube::pod_ref(*pod_);
   if (page.failure != scrape::ScrapeFailure::kNone) {
-    if (failure_.empty()) {
-      log_warning("scrape failed", kv("pod", ref), kv("reason", to_string(page.failure)),
-                  kv("error", page.message));
-    }
-    tried_ = true;
+    tried_ = true;  // the scraper has logged it
     failure_ = fmt::format("{}: {:.256}", to_string(page.failure), page.message);
     return;
   }

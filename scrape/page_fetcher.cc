@@ -161,8 +161,9 @@ asio::awaitable<void> PageFetcher::ask() {
   } else if (!status && status.error().code == Code::kTooLarge) {
     fail(ScrapeFailure::kTooLarge, status.error().message);
   } else if (!status) {
-    fail(connection.answered ? ScrapeFailure::kCutShort : ScrapeFailure::kConnect,
-         status.error().message);
+    const bool malformed = status.error().code == Code::kInternal;
+    const auto lost = connection.answered ? ScrapeFailure::kCutShort : ScrapeFailure::kConnect;
+    fail(malformed ? ScrapeFailure::kProtocol : lost, status.error().message);
   } else if (connection.scanner) {
     connection.scanner->finish();
   }

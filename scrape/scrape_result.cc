@@ -8,6 +8,8 @@ std::string_view to_string(ScrapeFailure failure) {
       return "none";
     case ScrapeFailure::kConnect:
       return "connect";
+    case ScrapeFailure::kProtocol:
+      return "protocol";
     case ScrapeFailure::kTimeout:
       return "timeout";
     case ScrapeFailure::kHttpStatus:

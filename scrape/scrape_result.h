@@ -16,6 +16,7 @@ namespace loadline::scrape {
 enum class ScrapeFailure {
   kNone,
   kConnect,     // refused, unreachable, reset before an answer
+  kProtocol,    // the answer is no well-formed HTTP
   kTimeout,     // the deadline passed
   kHttpStatus,  // not 200
   kTooLarge,    // body, head or number of wanted samples over the limit

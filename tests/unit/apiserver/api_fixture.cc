@@ -103,7 +103,7 @@ provider::PodMetricItem item(std::string pod, double value, std::int64_t unix_se
 TestServer::TestServer(ApiServer::Options options)
     : trust(trust_of(cluster_config())),
       authenticator(trust, &kubernetes, clock, DelegatedAuthenticator::Options()),
-      authorizer(kubernetes, clock, DelegatedAuthorizer::Options()),
+      authorizer(&kubernetes, clock, DelegatedAuthorizer::Options()),
       server(std::move(options), provider, authenticator, authorizer, clock) {}
 
 net::ServerResponse TestServer::send(net::ServerRequest request) {

@@ -22,7 +22,7 @@ class AuthorizerTest : public ::testing::Test {
 
   ManualClock clock_;
   FakeKubernetes kubernetes_;
-  DelegatedAuthorizer authorizer_{kubernetes_, clock_, DelegatedAuthorizer::Options()};
+  DelegatedAuthorizer authorizer_{&kubernetes_, clock_, DelegatedAuthorizer::Options()};
 };
 
 const std::string kMetric = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/d/pods/%2A/m";
@@ -32,6 +32,20 @@ TEST_F(AuthorizerTest, MastersAndOpenPathsNeedNoReview) {
   for (const char* path : {"/healthz", "/livez", "/readyz"})
     EXPECT_TRUE(ask(path)->allowed) << path;
   EXPECT_TRUE(kubernetes_.access_reviews.empty());
+}
+
+TEST_F(AuthorizerTest, WithNobodyToAskOnlyMastersAndOpenPathsMay) {
+  DelegatedAuthorizer alone(nullptr, clock_, DelegatedAuthorizer::Options());
+  kube::AccessAttributes metric = parse_request("GET", kMetric)->attributes;
+  kube::UserInfo user;
+  user.name = "u";
+  const auto denied = run_to_end(alone.authorize(user, metric));
+  EXPECT_FALSE(denied->allowed);
+  EXPECT_FALSE(denied->reason.empty());
+  EXPECT_TRUE(
+      run_to_end(alone.authorize(user, parse_request("GET", "/readyz")->attributes))->allowed);
+  user.groups = {"system:masters"};
+  EXPECT_TRUE(run_to_end(alone.authorize(user, metric))->allowed);
 }
 
 TEST_F(AuthorizerTest, OpenPathsAreExact) {
@@ -44,7 +58,7 @@ TEST_F(AuthorizerTest, OpenPathsAreExact) {
 TEST_F(AuthorizerTest, OpenPathsMayEndInAStar) {
   DelegatedAuthorizer::Options options;
   options.open_paths = {"/livez*"};
-  DelegatedAuthorizer open(kubernetes_, clock_, options);
+  DelegatedAuthorizer open(&kubernetes_, clock_, options);
   kube::AccessAttributes attributes = parse_request("GET", "/livez/ping")->attributes;
   kube::UserInfo user;
   EXPECT_TRUE(run_to_end(open.authorize(user, attributes))->allowed);

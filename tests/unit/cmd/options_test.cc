@@ -83,6 +83,21 @@ TEST(Options, WithoutKubernetesTheDefaultIsToDeny) {
   EXPECT_EQ(std::get<ServeOptions>(*options).authorization_mode, AuthorizationMode::kAlwaysDeny);
 }
 
+TEST(Options, WebhookNeedsKubernetes) {
+  EXPECT_THAT(complaint({"serve", "--pods", "p", "--authorization-mode", "Webhook"}),
+              testing::HasSubstr("needs Kubernetes"));
+}
+
+TEST(Options, EmptyValuesAndUnknownWordsAreNamed) {
+  EXPECT_THAT(complaint({"serve", "--pods", ""}), testing::HasSubstr("--pods"));
+  EXPECT_THAT(complaint({"serve", "--kubeconfig", ""}), testing::HasSubstr("--kubeconfig"));
+  EXPECT_THAT(complaint({"prode", "x"}), testing::HasSubstr("did you mean probe?"));
+  EXPECT_THAT(complaint({"serve", "--pods", "p", "--authorization-mode", "2"}),
+              testing::HasSubstr("must be Webhook, AlwaysDeny or AlwaysAllow"));
+  EXPECT_THAT(complaint({"serve", "--bind-address", "localhost"}),
+              testing::HasSubstr("is no IP address"));
+}
+
 TEST(Options, HelpIsOfTheSubcommandAsked) {
   const auto help = parse({"serve", "--help"});
   ASSERT_TRUE(help.has_value()) << help.error().message;

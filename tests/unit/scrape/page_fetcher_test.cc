@@ -156,7 +156,7 @@ TEST(PageFetcher, ACutBodyIsAFailureAndNotHalfAPage) {
 
 TEST(PageFetcher, AConnectionWithoutAnAnswerIsAConnectFailure) {
   expect_failed(scraped({"", Then::kClose}), ScrapeFailure::kConnect, "127.0.0.1");
-  expect_failed(scraped({"SSH-2.0-OpenSSH_9.2\r\n", Then::kClose}), ScrapeFailure::kConnect,
+  expect_failed(scraped({"SSH-2.0-OpenSSH_9.2\r\n", Then::kClose}), ScrapeFailure::kProtocol,
                 "not HTTP");
 
   asio::io_context loop;
