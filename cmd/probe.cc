@@ -21,15 +21,16 @@
 namespace loadline::cmd {
 namespace {
 
-// Boost.URL 1.81 takes ports that are none, and cuts others to 16 bits.
-std::optional<std::uint16_t> port_of(const std::string& host_and_port) {
-  const auto colon =
-      host_and_port.find(':', host_and_port.starts_with('[') ? host_and_port.find(']') : 0);
-  if (colon == std::string::npos || colon + 1 == host_and_port.size()) return std::uint16_t{80};
+// Of the URL as written: Boost.URL 1.81 takes ports that are none, and cuts others to 16 bits.
+std::optional<std::uint16_t> port_of(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  url = url.substr(0, url.find_first_of("/?#"));
+  const auto colon = url.find(':', url.starts_with('[') ? url.find(']') : 0);
+  if (colon == url.npos || colon + 1 == url.size()) return std::uint16_t{80};
+  url.remove_prefix(colon + 1);
   std::uint16_t port = 0;
-  const char* const end = host_and_port.data() + host_and_port.size();
-  const auto [stop, error] = std::from_chars(host_and_port.data() + colon + 1, end, port);
-  if (error != std::errc() || stop != end || port == 0) return std::nullopt;
+  const auto [stop, error] = std::from_chars(url.data(), url.data() + url.size(), port);
+  if (error != std::errc() || stop != url.data() + url.size() || port == 0) return std::nullopt;
   return port;
 }
 
@@ -47,7 +48,7 @@ Result<scrape::Target> target_of(const std::string& url,
     return Error(Code::kBadRequest,
                  fmt::format("{}: credentials in the URL are not used; leave them out", url));
   }
-  const auto port = port_of(std::string(parsed->encoded_host_and_port()));
+  const auto port = port_of(url);
   if (!port) {
     return Error(Code::kBadRequest, fmt::format("{}: the port must be 1 to 65535", url));
   }

@@ -161,9 +161,11 @@ asio::awaitable<void> PageFetcher::ask() {
   } else if (!status && status.error().code == Code::kTooLarge) {
     fail(ScrapeFailure::kTooLarge, status.error().message);
   } else if (!status) {
-    const bool malformed = status.error().code == Code::kInternal;
-    const auto lost = connection.answered ? ScrapeFailure::kCutShort : ScrapeFailure::kConnect;
-    fail(malformed ? ScrapeFailure::kProtocol : lost, status.error().message);
+    const bool no_http = status.error().code == Code::kInternal;
+    fail(connection.answered ? ScrapeFailure::kCutShort
+         : no_http           ? ScrapeFailure::kProtocol
+                             : ScrapeFailure::kConnect,
+         status.error().message);
   } else if (connection.scanner) {
     connection.scanner->finish();
   }
