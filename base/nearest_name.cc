@@ -6,7 +6,9 @@
 namespace loadline {
 namespace {
 
-// Levenshtein's distance, one row at a time.
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Levenshtein's distance, one row at a time; case makes no difference.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -15,7 +17,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t up = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] = std::min(
+          {row[j] + 1, row[j - 1] + 1, corner + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1)});
       corner = up;
     }
   }
@@ -28,7 +31,8 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
   std::string best;
   std::size_t least = std::min<std::size_t>(3, typed.size() / 2) + 1;
   for (const std::string& name : known) {
-    const std::size_t distance = edit_distance(typed.substr(0, 256), name);
+    const bool begun = typed.size() >= 4 && name.starts_with(typed);
+    const std::size_t distance = begun ? 1 : edit_distance(typed.substr(0, 256), name);
     if (distance < least) {
       least = distance;
       best = name;

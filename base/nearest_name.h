@@ -7,7 +7,8 @@
 
 namespace loadline {
 
-// By edit distance; empty where none is within three edits (or half of a short name).
+// By edit distance, whatever the case; a name of which four letters or more are typed is one edit
+// away. Empty where none is within three edits (or half of a short name).
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& known);
 
 }  // namespace loadline

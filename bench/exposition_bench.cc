@@ -103,11 +103,16 @@ class RatioReporter : public benchmark::ConsoleReporter {
       std::cout << where << ": " << medians_["naive/" + where] / ours << " x naive (goal 12), "
                 << 100 * medians_["memchr_per_line/" + where] / ours
                 << " % of memchr per line (goal 50)\n";
+      // Half of the goals: a guard against regressions that noise does not set off.
+      well_ = well_ && medians_["naive/" + where] > 6 * ours &&
+              medians_["memchr_per_line/" + where] > 0.25 * ours;
     }
   }
+  bool well() const { return well_; }
 
  private:
   std::map<std::string, double> medians_;
+  bool well_ = true;
 };
 
 void add(const std::string& name, double (*scan)(const std::string&)) {
@@ -135,5 +140,7 @@ int main(int argc, char** argv) {
   add("memchr_per_line", newlines);
   RatioReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
-  return 0;
+  if (reporter.well()) return 0;
+  std::cout << "the scan has become slower than half of its goals\n";
+  return 1;
 }

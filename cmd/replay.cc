@@ -1,12 +1,13 @@
 #include "cmd/replay.h"
 
+#include "base/nearest_name.h"
 #include "estimator/classic.h"
 #include "estimator/publisher_aggregation.h"
+#include "provider/role.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -21,48 +22,30 @@ namespace {
 using estimator::EngineSignals;
 using estimator::Estimate;
 
+constexpr std::string_view kTime = "t_s";
+
 struct Column {
   std::string_view name;
-  std::optional<double> EngineSignals::*signal;  // null: t_s
+  std::optional<provider::Role> role;  // nothing: t_s
 };
 
-constexpr std::array<Column, 13> kColumns = {{
-    {"t_s", nullptr},
-    {"completed_total", &EngineSignals::completed_total},
-    {"running", &EngineSignals::running},
-    {"waiting", &EngineSignals::waiting},
-    {"prompt_tokens_total", &EngineSignals::prompt_tokens_total},
-    {"prompt_tokens_cached_total", &EngineSignals::prompt_tokens_cached_total},
-    {"generation_tokens_total", &EngineSignals::generation_tokens_total},
-    {"iterations_total", &EngineSignals::iterations_total},
-    {"iteration_tokens_total", &EngineSignals::iteration_tokens_total},
-    {"itl_seconds_sum", &EngineSignals::itl_seconds_sum},
-    {"itl_seconds_count", &EngineSignals::itl_seconds_count},
-    {"preemptions_total", &EngineSignals::preemptions_total},
-    {"kv_usage", &EngineSignals::kv_usage},
-}};
+std::optional<Column> column_named(std::string_view name) {
+  if (name == kTime) return Column{kTime, std::nullopt};
+  const auto role = provider::role_named(name);
+  return role ? std::optional(Column{provider::to_string(*role), role}) : std::nullopt;
+}
 
 Error bad_request(std::string message) { return Error(Code::kBadRequest, std::move(message)); }
 
-// Edits (insert, delete, replace) between two names.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
+// What to do about a name that is none: the nearest one, where there is one near.
+std::string column_advice(std::string_view name) {
+  std::vector<std::string> names{std::string(kTime)};
+  for (std::size_t i = 0; i < provider::kRoles; ++i) {
+    names.emplace_back(provider::to_string(static_cast<provider::Role>(i)));
   }
-  return row[b.size()];
-}
-
-std::string_view nearest_column(std::string_view name) {
-  const auto nearer = [&](const Column& a, const Column& b) {
-    return distance(name, a.name) < distance(name, b.name);
-  };
-  return std::min_element(kColumns.begin(), kColumns.end(), nearer)->name;
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? fmt::format("the signals are {}", fmt::join(names, ", "))
+                         : fmt::format("did you mean \"{}\"?", nearest);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -103,7 +86,7 @@ class Table {
     for (const std::string_view name : cells_of(line_)) {
       if (Status added = add_column(name); !added) return added;
     }
-    const auto is_time = [](const Column& column) { return column.signal == nullptr; };
+    const auto is_time = [](const Column& column) { return !column.role; };
     if (std::none_of(columns_.begin(), columns_.end(), is_time)) {
       return bad_request(fmt::format(
           "{}: line 1: there is no column t_s; add the time of each row, in seconds", name_));
@@ -135,12 +118,11 @@ class Table {
  private:
   Status add_column(std::string_view name) {
     const auto named = [&](const Column& column) { return column.name == name; };
-    const auto column = std::find_if(kColumns.begin(), kColumns.end(), named);
-    if (column == kColumns.end()) {
+    const std::optional<Column> column = column_named(name);
+    if (!column) {
       return bad_request(fmt::format(
-          "{}: line 1, column {}: {} is no signal; did you mean \"{}\"? Rename the column or "
-          "leave it out",
-          name_, columns_.size() + 1, shown(name), nearest_column(name)));
+          "{}: line 1, column {}: {} is no signal; {} Rename the column or leave it out", name_,
+          columns_.size() + 1, shown(name), column_advice(name)));
     }
     if (std::any_of(columns_.begin(), columns_.end(), named)) {
       return bad_request(fmt::format("{}: line 1, column {}: {} is there twice; keep one of them",
@@ -152,7 +134,7 @@ class Table {
 
   Status read_cell(std::string_view cell, const Column& column, EngineSignals& signals) const {
     if (cell.empty()) {
-      if (column.signal != nullptr) return {};
+      if (column.role) return {};
       return bad_request(
           fmt::format("{}: line {}, column t_s: the cell is empty; every row needs its time in "
                       "seconds",
@@ -169,10 +151,10 @@ class Table {
     if (error != std::errc{} || !whole) {
       return bad_cell(cell, column, "is not a number; write it like 12 or 0.5, or leave it empty");
     }
-    if (column.signal == nullptr) {
-      signals.t_s = value;
+    if (column.role) {
+      provider::signal(signals, *column.role) = value;
     } else {
-      signals.*column.signal = value;
+      signals.t_s = value;
     }
     return {};
   }
@@ -200,7 +182,7 @@ class Table {
       }
       line_.push_back(static_cast<char>(c));
     }
-    if (in_.bad()) return Error(Code::kInternal, name_ + ": reading failed");
+    if (in_.bad()) return bad_request(name_ + ": reading failed; is it a file that can be read?");
     if (line_.ends_with('\r')) line_.pop_back();
     return !line_.empty();
   }

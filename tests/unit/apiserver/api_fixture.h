@@ -3,6 +3,8 @@
 #pragma once
 
 #include "apiserver/api_server.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/run_to_end.h"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -17,33 +19,6 @@
 #include <vector>
 
 namespace loadline::apiserver {
-
-template <class T>
-T run_to_end(boost::asio::awaitable<T> task) {
-  boost::asio::io_context context;
-  std::optional<T> result;
-  auto ended = [&](std::exception_ptr error, T value) {
-    if (error) std::rethrow_exception(error);
-    result.emplace(std::move(value));
-  };
-  boost::asio::co_spawn(context, std::move(task), ended);
-  context.run();
-  return std::move(result.value());
-}
-
-class ManualClock final : public Clock {
- public:
-  SteadyTime steady_now() const override { return steady_; }
-  WallTime wall_now() const override { return wall_; }
-  void advance(std::chrono::milliseconds by) {
-    steady_ += by;
-    wall_ += by;
-  }
-
- private:
-  SteadyTime steady_{std::chrono::hours(1)};
-  WallTime wall_{std::chrono::seconds(1'767'323'045)};  // 2026-01-02T03:04:05Z
-};
 
 // Certificates of three authorities, made once.
 struct Pki {

@@ -15,5 +15,13 @@ TEST(NearestName, FindsATypingErrorAndNothingElse) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
+TEST(NearestName, CaseAndAMissingEndMakeNoDifference) {
+  const std::vector<std::string> known = {"running", "completed_total", "t_s"};
+  EXPECT_EQ(nearest_name("RUNNING", known), "running");
+  EXPECT_EQ(nearest_name("T_S", known), "t_s");
+  EXPECT_EQ(nearest_name("completed", known), "completed_total") << "begun, however far its end";
+  EXPECT_EQ(nearest_name("", known), "");
+}
+
 }  // namespace
 }  // namespace loadline

@@ -1,6 +1,7 @@
 #include "cmd/simulated_fleet.h"
 
 #include "net/http_client.h"
+#include "tests/support/manual_clock.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,16 +17,6 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-class ManualClock : public Clock {
- public:
-  SteadyTime steady_now() const override { return steady_; }
-  WallTime wall_now() const override { return WallTime(seconds(1'700'000'000)); }
-  void advance(milliseconds by) { steady_ += by; }
-
- private:
-  SteadyTime steady_{seconds(5000)};
-};
 
 struct SimulatedFleetTest : testing::Test {
   // Runs the test's coroutine, stops the fleet, and waits until nothing is left on the loop.

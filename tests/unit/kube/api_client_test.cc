@@ -2,6 +2,7 @@
 
 #include "base/task_group.h"
 #include "net/http_server.h"
+#include "tests/support/manual_clock.h"
 #include "tests/unit/kube/temp_folder.h"
 
 #include <boost/asio/as_tuple.hpp>
@@ -29,16 +30,6 @@ namespace {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using std::chrono::milliseconds;
-
-class ManualClock final : public Clock {
- public:
-  SteadyTime steady_now() const override { return now_; }
-  WallTime wall_now() const override { return {}; }
-  void advance(std::chrono::seconds by) { now_ += by; }
-
- private:
-  SteadyTime now_{std::chrono::hours(1)};
-};
 
 std::string header(const net::ServerRequest& request, const char* name) {
   const std::string* value = net::find_header(request.headers, name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kube/transport.h"
+#include "tests/support/run_to_end.h"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -51,18 +52,5 @@ class ScriptedTransport final : public Transport {
   std::deque<Result<ApiResponse>> script_;
   std::vector<Request> requests_;
 };
-
-template <class T>
-T run_to_end(boost::asio::awaitable<T> task) {
-  boost::asio::io_context context;
-  std::optional<T> result;
-  auto ended = [&](std::exception_ptr error, T value) {
-    if (error) std::rethrow_exception(error);
-    result.emplace(std::move(value));
-  };
-  boost::asio::co_spawn(context, std::move(task), ended);
-  context.run();
-  return std::move(result.value());
-}
 
 }  // namespace loadline::kube
