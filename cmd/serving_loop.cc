@@ -109,6 +109,9 @@ void ServingLoop::make_server(const ServeOptions& options) {
   metrics_ = std::make_unique<provider::PodMetrics>(data_.view(), clock_);
   apiserver::ApiServer::Options server;
   server.version.git_version = "v" LOADLINE_VERSION;
+  // Its discovery must be well-formed wherever somebody registers it (field case B01); there is no
+  // external metric yet, and no APIService of ours asks for one.
+  server.catalogue.external_enabled = true;
   server.live = live_checks(data_);
   server.ready = ready_checks(data_, trust_->current(), draining_);
   server.metrics = {[this](apiserver::MetricsPage& page) {
