@@ -45,10 +45,8 @@ std::string DemoTable::render(const provider::View& view, SteadyTime now) {
                   "DONE/S", "CAPACITY/S", "MESSAGES", "IN FLIGHT OVER TIME");
   std::optional<double> in_flight, waiting, done, capacity;
   for (const auto& reading : view.readings) {
-    const bool served = reading->left_out == provider::LeftOut::kNot && now < reading->fresh_until;
-    if (!served) {
-      const auto why = reading->left_out == provider::LeftOut::kNot ? provider::LeftOut::kStale
-                                                                    : reading->left_out;
+    const provider::LeftOut why = provider::left_out_at(*reading, now);
+    if (why != provider::LeftOut::kNot) {
       text += fmt::format("{:<22} left out: {}\n", kube::pod_ref(*reading->pod),
                           provider::to_string(why));
       continue;

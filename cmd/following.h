@@ -33,12 +33,14 @@ class ServingCertificate {
   // Empty where files are served.
   const std::string& self_signed_pem() const { return self_signed_pem_; }
   boost::asio::awaitable<void> follow();
+  // What follow() does each time: takes what changed into use. A pair that was refused is an error
+  // once.
+  Status load();
 
   Counter reloads_total, reload_failures_total;
 
  private:
   ServingCertificate(std::string cert_file, std::string key_file);
-  Status load();
 
   std::string cert_file_, key_file_, self_signed_pem_;
   std::string loaded_pem_;   // certificate and key as they were loaded last
@@ -53,7 +55,8 @@ class FollowedTrust {
   FollowedTrust(kube::Transport* transport, ServeOptions options);
 
   const Snapshot<apiserver::AuthenticationTrust>& current() const { return trust_; }
-  // From files, once, so that a wrong flag ends the start. REQUIRES: no transport.
+  // From files: at the start, so that a wrong flag ends it, and each time they are looked at.
+  // REQUIRES: no transport.
   Status load_files();
   boost::asio::awaitable<void> follow();
 
