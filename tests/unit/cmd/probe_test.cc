@@ -18,8 +18,9 @@ std::string complaint(const std::string& source) {
   std::ostringstream out;
   const Status probed = probe(options, out);
   EXPECT_EQ(out.str(), "") << source;
-  if (!probed) EXPECT_NE(probed.error().code, Code::kInternal) << "exit 2, not 1: " << source;
-  return probed ? std::string("no complaint") : probed.error().message;
+  if (probed) return "no complaint";
+  EXPECT_NE(probed.error().code, Code::kInternal) << "exit 2, not 1: " << source;
+  return probed.error().message;
 }
 
 TEST(ProbeCommand, PortsThatAreNoneAreRefusedBeforeAnythingIsDialled) {
